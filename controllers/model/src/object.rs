@@ -1,0 +1,213 @@
+//! Objects as a watch delivers them and as a folder should hold them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use crate::name::Uid;
+use crate::resource::{ResourceId, ServedType};
+
+/// An object as the API server sent it, with everything that controllers put into it.
+#[derive(Clone)]
+pub struct LiveObject {
+    /// The type it was read as.
+    pub served: Arc<ServedType>,
+    /// The whole object.
+    pub value: Map<String, Value>,
+}
+
+/// An object as a person meant it. [`sanitize`](crate::sanitize::sanitize) is the only constructor, so data
+/// that was not sanitised cannot be planned.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct DesiredObject {
+    pub(crate) served: Arc<ServedType>,
+    pub(crate) id: ResourceId,
+    pub(crate) uid: Option<Uid>,
+    pub(crate) resource_version: String,
+    pub(crate) generation: i64,
+    pub(crate) value: Map<String, Value>,
+    pub(crate) withheld: Vec<WithheldField>,
+    pub(crate) applier: Option<ApplierOwner>,
+    pub(crate) digest: String,
+    pub(crate) size: usize,
+}
+
+/// A field that sanitising took out although a document may hold it, because a person may set it too: an
+/// allocated port, a bound volume, a finalizer. It is never added to a document; where the document holds it,
+/// it is compared and edited.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct WithheldField {
+    /// The path from the root of the object; list items are written as their index.
+    pub path: Vec<String>,
+    /// The live value.
+    pub value: Value,
+}
+
+/// The applier that an object says it belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ApplierOwner {
+    /// A Flux `Kustomization`, from the owner labels.
+    Flux {
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: String,
+    },
+    /// An Argo CD `Application`, from the tracking annotation, as it stands there.
+    ArgoCd {
+        /// The tracking id.
+        tracking_id: String,
+    },
+}
+
+/// Why an object is not mirrored although a rule selects it (D21). Its document, if there is one, is neither
+/// edited nor swept, except where [`LeftOut::protects_document`] says otherwise.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LeftOut {
+    /// The cluster or a tool generates the object for itself.
+    ClusterGenerated {
+        /// What it is, such as `root CA of the cluster`.
+        what: String,
+        /// Whether a copy in Git is kept by a sweep.
+        protects_document: bool,
+    },
+    /// A controller derives the object from another one.
+    ControllerOwned {
+        /// The owner as `Kind/name`.
+        owner: String,
+    },
+    /// The object is being deleted, so it is no longer desired.
+    Terminating,
+    /// The object has no usable name, namespace or kind.
+    Malformed {
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+impl LeftOut {
+    /// Says whether the object's document is kept as it is, also by a sweep.
+    pub fn protects_document(&self) -> bool {
+        match self {
+            Self::ClusterGenerated {
+                protects_document, ..
+            } => *protects_document,
+            Self::ControllerOwned { .. } | Self::Malformed { .. } => true,
+            Self::Terminating => false,
+        }
+    }
+}
+
+impl DesiredObject {
+    /// Returns the type that the object was read as.
+    pub fn served(&self) -> &Arc<ServedType> {
+        &self.served
+    }
+
+    /// Returns the version-free identity.
+    pub fn id(&self) -> &ResourceId {
+        &self.id
+    }
+
+    /// Returns the incarnation.
+    pub fn uid(&self) -> Option<&Uid> {
+        self.uid.as_ref()
+    }
+
+    /// Returns the resourceVersion that was observed.
+    pub fn resource_version(&self) -> &str {
+        &self.resource_version
+    }
+
+    /// Returns `metadata.generation`, 0 where the type has none.
+    pub fn generation(&self) -> i64 {
+        self.generation
+    }
+
+    /// Returns what a document should hold.
+    pub fn value(&self) -> &Map<String, Value> {
+        &self.value
+    }
+
+    /// Returns the fields that are compared only where a document holds them.
+    pub fn withheld(&self) -> &[WithheldField] {
+        &self.withheld
+    }
+
+    /// Returns the applier that the object says it belongs to.
+    pub fn applier(&self) -> Option<&ApplierOwner> {
+        self.applier.as_ref()
+    }
+
+    /// Returns the SHA-256 of what a document should hold, withheld fields included, in hex. Two states with
+    /// one digest need no write between them.
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// Returns the size of the value as JSON, in bytes; buffers are charged by it.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Says whether the object must be encrypted before it is written.
+    pub fn is_sensitive(&self) -> bool {
+        self.served.sensitive
+    }
+
+    /// Returns a copy without content, for records that must hold no data of a sensitive object. Identity,
+    /// digest and size stay, and nothing that decides on them can tell the difference.
+    pub fn without_content(&self) -> Self {
+        let mut copy = self.clone();
+        copy.value
+            .retain(|key, _| key == "apiVersion" || key == "kind");
+        copy.withheld.clear();
+        copy
+    }
+
+    /// Computes digest and size once all other fields are set.
+    pub(crate) fn seal(mut self) -> Self {
+        let text = serde_json::to_vec(&self.value).unwrap_or_default();
+        let mut hasher = Sha256::new();
+        hasher.update(&text);
+        for withheld in &self.withheld {
+            hasher.update(withheld.path.join("\u{0}").as_bytes());
+            hasher.update(withheld.value.to_string().as_bytes());
+        }
+        self.digest = hasher
+            .finalize()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        self.size = text.len();
+        self
+    }
+}
+
+impl fmt::Debug for DesiredObject {
+    /// Shows the identity only, because the content may be secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "DesiredObject({} @ {}, {} bytes)",
+            self.id, self.resource_version, self.size
+        )
+    }
+}
+
+impl fmt::Debug for LiveObject {
+    /// Shows the type only, because the content may be secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LiveObject({})", self.served.type_id)
+    }
+}
+
+impl fmt::Debug for WithheldField {
+    /// Shows the path only, because the value may be secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "WithheldField({})", self.path.join("."))
+    }
+}
