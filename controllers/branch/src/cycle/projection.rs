@@ -1,0 +1,158 @@
+//! The pending writes as commits on the ground.
+
+use std::sync::Arc;
+
+use manifests::{FileEdit, Intent, Mode, PruneMode};
+use model::{Author, CommitId, Now, RefusalScope};
+use repository::{Attempt, CommitText};
+
+use super::fault::{from_store, store_fault};
+use super::workshop::{Cycle, Projection};
+use super::{Fault, Replay};
+use crate::state::{PendingWrite, WriteId};
+
+impl Cycle<'_> {
+    /// Makes every pending write into a commit on the ground, unless that is what is there already.
+    pub(super) fn project(&mut self) -> Result<(), Fault> {
+        let root = self
+            .shop
+            .ground
+            .as_ref()
+            .and_then(|ground| ground.root.clone());
+        let wanted: Vec<WriteId> = self.pending.iter().map(|write| write.id).collect();
+        let current = self.shop.projection.as_ref();
+        if current.is_some_and(|projection| projection.root == root && projection.writes == wanted)
+        {
+            return Ok(());
+        }
+        let attempt = Attempt::new(self.shop.opened_store()?, root.as_ref())
+            .map_err(|error| from_store(&error))?;
+        self.shop.projection = Some(Projection {
+            root,
+            writes: Vec::new(),
+            attempt,
+        });
+        for write in std::mem::take(&mut self.pending) {
+            if let Some(write) = self.replay(&write)? {
+                self.pending.push(Arc::new(write));
+            }
+        }
+        if let Some(projection) = &mut self.shop.projection {
+            projection.writes = self.pending.iter().map(|write| write.id).collect();
+        }
+        Ok(())
+    }
+
+    /// Does the decided actions of one write again, through the whole gate, and plans nothing else.
+    fn replay(&mut self, write: &PendingWrite) -> Result<Option<PendingWrite>, Fault> {
+        let policy = self.shop.policy(&write.target, self.prune_for(write));
+        let files = self
+            .attempt()?
+            .snapshot(&write.target.folder)
+            .map_err(|error| from_store(&error))?;
+        let intents = [Intent::Replay(write.actions.clone())];
+        let outcome = manifests::plan(&files.files, &intents, &policy, Mode::Apply);
+        let mut refusals: Vec<_> = outcome.refusals().cloned().collect();
+        if !outcome.folder.is_accepted() {
+            refusals = outcome.folder.issues().to_vec();
+            debug_assert!(
+                refusals
+                    .iter()
+                    .all(|refusal| refusal.scope == RefusalScope::Folder)
+            );
+        }
+        let commit = self.commit(
+            &write.message,
+            &write.author,
+            write.closed_at,
+            &outcome.edits,
+        )?;
+        let made = commit.map(|commit| PendingWrite {
+            objects: super::decide::changed(&outcome),
+            actions: outcome.decided,
+            commit,
+            ..write.clone()
+        });
+        self.note_replay(Replay {
+            id: write.id,
+            write: made.clone(),
+            refusals,
+        });
+        Ok(made)
+    }
+
+    /// Reports what became of the write. A write that was decided in this very cycle is corrected where it
+    /// is reported; the machine does not know it yet.
+    fn note_replay(&mut self, replay: Replay) {
+        let decided_now = self
+            .outcome
+            .drafts
+            .iter_mut()
+            .find(|draft| draft.id == replay.id);
+        match decided_now.map(|draft| &mut draft.result) {
+            Some(super::DraftResult::Judged(verdict)) => {
+                verdict.write = replay.write;
+                for refusal in replay.refusals {
+                    if let Some(object) = refusal.object.clone() {
+                        verdict.refused.insert(object, refusal);
+                    }
+                }
+            }
+            Some(_) => {}
+            None => {
+                self.outcome
+                    .replayed
+                    .retain(|earlier| earlier.id != replay.id);
+                self.outcome.replayed.push(replay);
+            }
+        }
+    }
+
+    /// Prune modes tighten between planning and replay and never loosen; a target that is gone keeps all.
+    fn prune_for(&self, write: &PendingWrite) -> PruneMode {
+        let now = self
+            .request
+            .targets
+            .iter()
+            .find(|target| target.key == write.target.key);
+        match (
+            now.map_or(PruneMode::Never, |target| target.prune),
+            write.target.prune,
+        ) {
+            (PruneMode::Never, _) | (_, PruneMode::Never) => PruneMode::Never,
+            (PruneMode::OnEvent, _) | (_, PruneMode::OnEvent) => PruneMode::OnEvent,
+            (PruneMode::Always, PruneMode::Always) => PruneMode::Always,
+        }
+    }
+
+    pub(super) fn attempt(&mut self) -> Result<&mut Attempt, Fault> {
+        let projection = self.shop.projection.as_mut();
+        projection
+            .map(|projection| &mut projection.attempt)
+            .ok_or_else(|| store_fault("no projection".to_owned()))
+    }
+
+    /// Makes one commit. Its bytes follow from the arguments and the tree alone.
+    pub(super) fn commit(
+        &mut self,
+        message: &str,
+        author: &Author,
+        closed_at: Now,
+        edits: &[FileEdit],
+    ) -> Result<Option<CommitId>, Fault> {
+        if edits.is_empty() {
+            return Ok(None);
+        }
+        let committer = self.request.committer.clone();
+        let text = CommitText {
+            message: message.to_owned(),
+            author: author.signature(&committer),
+            committer,
+            time_ms: closed_at.wall,
+        };
+        let edits: Vec<_> = edits.iter().map(super::decide::tree_edit).collect();
+        self.attempt()?
+            .commit(&edits, &text)
+            .map_err(|error| from_store(&error))
+    }
+}

@@ -1,0 +1,157 @@
+//! The ground to build on, and the push that is compared with it.
+
+use board::{ParentState, ParentView, ProvedBy, PublicationFault};
+use repository::{Advertisement, DefaultBranch, PushOutcome, PushRequest};
+
+use super::fault::{from_remote, from_store, store_fault};
+use super::workshop::{Cycle, Ground, Pushed};
+use super::{Fault, ProvedBase, Published};
+use crate::state::BranchIdentity;
+
+/// Concludes from one advertisement what the next commit builds on.
+pub(super) fn ground(identity: &BranchIdentity, advertisement: &Advertisement) -> Ground {
+    if let Some(tip) = advertisement.branch(&identity.branch) {
+        return Ground {
+            tip: Some(tip.clone()),
+            root: Some(tip.clone()),
+            parent: None,
+        };
+    }
+    let parent = match &identity.parent {
+        Some(named) => match advertisement.branch(named) {
+            Some(tip) => found(named, tip),
+            None => ParentView {
+                state: ParentState::Missing,
+                branch: Some(named.clone()),
+                commit: None,
+            },
+        },
+        None => match advertisement.default_branch() {
+            DefaultBranch::Found { branch, tip } => found(&branch, &tip),
+            DefaultBranch::Unborn { branch } => ParentView {
+                state: ParentState::Unborn,
+                branch,
+                commit: None,
+            },
+            DefaultBranch::Missing { branch } => ParentView {
+                state: ParentState::Missing,
+                branch,
+                commit: None,
+            },
+        },
+    };
+    Ground {
+        tip: None,
+        root: parent.commit.clone(),
+        parent: Some(parent),
+    }
+}
+
+fn found(branch: &model::BranchName, tip: &model::CommitId) -> ParentView {
+    ParentView {
+        state: ParentState::Found,
+        branch: Some(branch.clone()),
+        commit: Some(tip.clone()),
+    }
+}
+
+/// Nothing is written while the parent is missing: a history of its own would be an orphan.
+pub(super) fn check_parent(identity: &BranchIdentity, ground: &Ground) -> Result<(), Fault> {
+    let Some(ParentView {
+        state: ParentState::Missing,
+        branch,
+        ..
+    }) = &ground.parent
+    else {
+        return Ok(());
+    };
+    let message = match branch {
+        Some(parent) => format!(
+            "neither branch {:?} nor its parent {:?} is on the remote; push the parent",
+            identity.branch.as_str(),
+            parent.as_str()
+        ),
+        None => format!(
+            "branch {:?} is not on the remote and the remote's HEAD names no branch; repair HEAD or set parentBranch",
+            identity.branch.as_str()
+        ),
+    };
+    Err(Fault {
+        kind: PublicationFault::ParentMissing,
+        message,
+        not_before: None,
+        ambiguous: None,
+    })
+}
+
+impl Cycle<'_> {
+    /// Sends what is pending, on condition that the branch is still where it was planned on.
+    pub(super) fn push(&mut self) -> Result<Pushed, Fault> {
+        let (Some(ground), Some(projection)) =
+            (self.shop.ground.clone(), self.shop.projection.as_ref())
+        else {
+            return Err(store_fault("nothing is prepared to be pushed".to_owned()));
+        };
+        let Some(new) = projection.attempt.tip().cloned() else {
+            return Err(store_fault("the prepared commits have no tip".to_owned()));
+        };
+        let parent = ground.parent.as_ref();
+        let request = PushRequest {
+            branch: self.shop.identity.branch.clone(),
+            expected: ground.tip.clone(),
+            new: new.clone(),
+            pack: projection
+                .attempt
+                .pack()
+                .map_err(|error| from_store(&error))?,
+            parent_check: parent
+                .and_then(|parent| Some((parent.branch.clone()?, parent.commit.clone()?))),
+            must_be_empty: parent.is_some_and(|parent| parent.state == ParentState::Unborn),
+        };
+        match self.shop.remote.push(&request) {
+            PushOutcome::Landed { tip } => self.land(tip).map(|()| Pushed::Landed),
+            PushOutcome::Moved { .. } => Ok(Pushed::Moved),
+            PushOutcome::Refused { text } => Err(Fault {
+                kind: PublicationFault::PushRefused,
+                message: format!("the server refused the push: {text}"),
+                not_before: None,
+                ambiguous: None,
+            }),
+            PushOutcome::Transient(error) | PushOutcome::Failed(error) => Err(from_remote(&error)),
+            PushOutcome::Ambiguous { sent, cause } => Err(Fault {
+                ambiguous: Some(sent),
+                ..from_remote(&cause)
+            }),
+        }
+    }
+
+    fn land(&mut self, tip: model::CommitId) -> Result<(), Fault> {
+        if let Some(last) = self.pending.last() {
+            self.outcome.published = Some(Published {
+                tip: tip.clone(),
+                through: last.id,
+                by: ProvedBy::Push,
+            });
+        }
+        self.outcome.base = Some(ProvedBase {
+            commit: Some(tip.clone()),
+            by: ProvedBy::Push,
+            parent: None,
+        });
+        self.pending.clear();
+        self.shop.ground = Some(Ground {
+            tip: Some(tip.clone()),
+            root: Some(tip),
+            parent: None,
+        });
+        if let Some(projection) = self.shop.projection.take() {
+            let store = self.shop.opened_store()?;
+            // The push is done whatever the cache says: a store that cannot take the objects is fetched again.
+            if let Err(error) = store.accept(projection.attempt) {
+                tracing::warn!(branch = %self.shop.identity.key, %error, "dropping the local store");
+                self.shop.drop_store();
+            }
+        }
+        Ok(())
+    }
+}

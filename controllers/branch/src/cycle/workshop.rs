@@ -1,0 +1,319 @@
+//! What the Git job works with, and the order in which it works.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use board::{ProvedBy, PublicationFault};
+use manifests::{Policy, TypeCatalog};
+use model::{CommitId, TargetKey};
+use repository::{Attempt, ObjectFormat, Remote, Store};
+
+use super::fault::{from_remote, from_store, store_fault};
+use super::{CycleOutcome, CycleRequest, Fault};
+use crate::message::TargetConfig;
+use crate::state::{BranchIdentity, PendingWrite, WriteId};
+
+/// How often one cycle plans again because the branch moved before its push arrived.
+const ATTEMPTS: u32 = 3;
+
+/// Knows which kinds the cluster of a target serves.
+pub trait Catalogs: Send + Sync {
+    /// Returns the kinds, as they are known now.
+    fn of(&self, target: &TargetKey) -> Arc<TypeCatalog>;
+}
+
+/// Owns everything that the Git job changes. Handed to the job by value and back.
+pub struct Workshop {
+    pub(super) identity: BranchIdentity,
+    pub(super) remote: Box<dyn Remote>,
+    pub(super) catalogs: Arc<dyn Catalogs>,
+    pub(super) folder: PathBuf,
+    pub(super) store: Option<Store>,
+    pub(super) ground: Option<Ground>,
+    pub(super) projection: Option<Projection>,
+}
+
+/// What is built on: the branch's tip, or its parent while the branch is not on the remote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Ground {
+    /// The branch's tip on the remote.
+    pub tip: Option<CommitId>,
+    /// The commit that the next one builds on; `None` starts a history.
+    pub root: Option<CommitId>,
+    /// What the branch would be created from.
+    pub parent: Option<board::ParentView>,
+}
+
+/// The pending writes made into commits on one ground. Rebuilt, never patched.
+pub(super) struct Projection {
+    pub root: Option<CommitId>,
+    pub writes: Vec<WriteId>,
+    pub attempt: Attempt,
+}
+
+/// One run of the job.
+pub(super) struct Cycle<'a> {
+    pub shop: &'a mut Workshop,
+    pub request: CycleRequest,
+    pub outcome: CycleOutcome,
+    /// What is decided and not on the remote, oldest first; grows as drafts are decided.
+    pub pending: Vec<Arc<PendingWrite>>,
+    /// Whether the remote was asked in this cycle.
+    pub looked: bool,
+}
+
+/// What a push came to, when nothing failed.
+pub(super) enum Pushed {
+    Landed,
+    Moved,
+}
+
+impl Workshop {
+    /// Sets the job up. Nothing is read or written before the first cycle.
+    pub fn new(
+        identity: BranchIdentity,
+        remote: Box<dyn Remote>,
+        catalogs: Arc<dyn Catalogs>,
+        folder: &Path,
+    ) -> Self {
+        Self {
+            identity,
+            remote,
+            catalogs,
+            folder: folder.to_owned(),
+            store: None,
+            ground: None,
+            projection: None,
+        }
+    }
+
+    /// Replaces the way to the remote.
+    pub fn use_remote(&mut self, remote: Box<dyn Remote>) {
+        self.remote = remote;
+    }
+
+    /// Runs one cycle. Blocks: the network and the disk are in it.
+    pub fn run(&mut self, request: CycleRequest) -> CycleOutcome {
+        let pending = request.pending.clone();
+        let mut cycle = Cycle {
+            shop: self,
+            request,
+            outcome: CycleOutcome::default(),
+            pending,
+            looked: false,
+        };
+        let result = cycle.work();
+        let mut outcome = cycle.outcome;
+        if let Err(fault) = result {
+            if fault.kind == PublicationFault::Store {
+                self.drop_store();
+            }
+            outcome.fault = Some(fault);
+        }
+        outcome
+    }
+
+    /// Opens the local store, or starts a new one. It is a cache: what cannot be opened is fetched again.
+    pub(super) fn open_store(&mut self, format: ObjectFormat) -> Result<&mut Store, Fault> {
+        if self
+            .store
+            .as_ref()
+            .is_some_and(|store| store.object_format() != format)
+        {
+            self.drop_store();
+        }
+        let store = match self.store.take() {
+            Some(store) => store,
+            None => match Store::open(&self.folder) {
+                Ok(store) if store.object_format() == format => store,
+                Ok(_) | Err(_) => {
+                    remove_folder(&self.folder)?;
+                    Store::create(&self.folder, format).map_err(|error| from_store(&error))?
+                }
+            },
+        };
+        Ok(self.store.insert(store))
+    }
+
+    pub(super) fn opened_store(&mut self) -> Result<&mut Store, Fault> {
+        self.store
+            .as_mut()
+            .ok_or_else(|| store_fault("the local store is not open".to_owned()))
+    }
+
+    pub(super) fn drop_store(&mut self) {
+        self.store = None;
+        self.projection = None;
+        self.ground = None;
+        if let Err(fault) = remove_folder(&self.folder) {
+            tracing::warn!(branch = %self.identity.key, "{}", fault.message);
+        }
+    }
+
+    /// Returns what is planned under for a target.
+    pub(super) fn policy(&self, target: &TargetConfig, prune: manifests::PruneMode) -> Policy {
+        let mut policy = Policy::new(
+            target.folder.clone(),
+            TypeCatalog::clone(&self.catalogs.of(&target.key)),
+        );
+        policy.prune = prune;
+        policy.serialize_namespace = target.serialize_namespace;
+        policy.bootstrap = true;
+        policy
+    }
+}
+
+impl Cycle<'_> {
+    fn work(&mut self) -> Result<(), Fault> {
+        let must_look = !self.request.trusted
+            || self.request.look
+            || self.request.ambiguous.is_some()
+            || self.shop.ground.is_none();
+        if must_look {
+            self.look()?;
+            self.settle_ambiguous()?;
+        }
+        for _ in 0..ATTEMPTS {
+            self.project()?;
+            self.decide()?;
+            if self.pending.is_empty() {
+                // Nothing to push, so no push will tell whether the base still holds: ask, and judge again
+                // on what the remote has now.
+                if self.looked || self.request.drafts.is_empty() || !self.look()? {
+                    return Ok(());
+                }
+                self.outcome.drafts.clear();
+                continue;
+            }
+            if !self.request.publish {
+                return Ok(());
+            }
+            match self.push()? {
+                Pushed::Landed => return Ok(()),
+                Pushed::Moved => {
+                    self.look()?;
+                }
+            }
+        }
+        Err(Fault {
+            kind: PublicationFault::Contended,
+            message: format!("the branch moved {ATTEMPTS} times before the push arrived"),
+            not_before: None,
+            ambiguous: None,
+        })
+    }
+
+    /// Finds out whether the push that was never answered has landed.
+    fn settle_ambiguous(&mut self) -> Result<(), Fault> {
+        let Some(sent) = self.request.ambiguous.clone() else {
+            return Ok(());
+        };
+        let Some(tip) = self
+            .shop
+            .ground
+            .as_ref()
+            .and_then(|ground| ground.tip.clone())
+        else {
+            return Ok(());
+        };
+        let landed = tip == sent || self.history_holds(&tip, &sent)?;
+        let through = self
+            .pending
+            .iter()
+            .find(|write| write.commit == sent)
+            .map(|write| write.id);
+        if let (true, Some(through)) = (landed, through) {
+            self.pending.retain(|write| write.id > through);
+            self.outcome.published = Some(super::Published {
+                tip,
+                through,
+                by: ProvedBy::Fetch,
+            });
+        }
+        Ok(())
+    }
+
+    fn history_holds(&mut self, tip: &CommitId, sent: &CommitId) -> Result<bool, Fault> {
+        /// How far back somebody else's pushes are followed to find our commit below them.
+        const LIMIT: usize = 1000;
+        let base = self.request.known_tip.clone();
+        let store = self.shop.opened_store()?;
+        let Some(base) = base else {
+            return Ok(store.is_descendant(tip, sent, LIMIT).unwrap_or(false));
+        };
+        match store.history_between(tip, &base, LIMIT) {
+            Ok(history) => Ok(history.contains(sent)),
+            Err(error) if error.is_damage() => Err(from_store(&error)),
+            // The old base is not below the new tip: the branch was rewritten, and our commit with it.
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// Asks the remote where the branch is and fetches what is missing. Returns whether the ground moved.
+    pub(super) fn look(&mut self) -> Result<bool, Fault> {
+        let advertisement = self
+            .shop
+            .remote
+            .look()
+            .map_err(|error| from_remote(&error))?;
+        let ground = super::publish::ground(&self.shop.identity, &advertisement);
+        let known = self
+            .shop
+            .ground
+            .as_ref()
+            .and_then(|before| before.root.clone());
+        self.shop.open_store(advertisement.object_format)?;
+        if let Some(root) = &ground.root {
+            self.fetch(root, known.as_ref())?;
+        }
+        let moved = self.shop.ground.as_ref() != Some(&ground);
+        self.looked = true;
+        self.outcome.base = Some(super::ProvedBase {
+            commit: ground.tip.clone(),
+            by: ProvedBy::Fetch,
+            parent: ground.parent.clone(),
+        });
+        self.note_foreign(&ground);
+        self.shop.ground = Some(ground.clone());
+        super::publish::check_parent(&self.shop.identity, &ground)?;
+        if moved || self.request.look {
+            self.scan_folders()?;
+        }
+        Ok(moved)
+    }
+
+    fn fetch(&mut self, tip: &CommitId, known: Option<&CommitId>) -> Result<(), Fault> {
+        let Workshop { remote, store, .. } = &mut *self.shop;
+        let store = store
+            .as_mut()
+            .ok_or_else(|| store_fault("the local store is not open".to_owned()))?;
+        if store.has(tip).map_err(|error| from_store(&error))? {
+            return Ok(());
+        }
+        remote
+            .fetch(store, tip, known)
+            .map_err(|error| from_remote(&error))
+    }
+
+    /// A tip that is neither the one we knew nor one that we made is somebody else's.
+    fn note_foreign(&mut self, ground: &Ground) {
+        let Some(tip) = &ground.tip else { return };
+        let known = self.request.known_tip.as_ref() == Some(tip);
+        let ours = self.pending.iter().any(|write| write.commit == *tip)
+            || self.request.ambiguous.as_ref() == Some(tip);
+        if !known && !ours && self.request.known_tip.is_some() {
+            self.outcome.foreign = true;
+        }
+    }
+}
+
+fn remove_folder(folder: &Path) -> Result<(), Fault> {
+    match std::fs::remove_dir_all(folder) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(store_fault(format!(
+            "cannot remove the local store {}: {error}",
+            folder.display()
+        ))),
+    }
+}

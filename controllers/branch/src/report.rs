@@ -1,0 +1,108 @@
+//! What readers may know of the machine, derived from its state and from nothing else.
+
+use board::{BaseView, BranchView, FolderState, PendingView, Publication, TargetView, WindowView};
+use model::{Millis, Now, TargetKey};
+
+use crate::state::{BranchState, DraftKind, OpenWindow, RetryClock, TargetState};
+
+pub(crate) fn view(state: &BranchState) -> BranchView {
+    let identity = state.identity();
+    BranchView {
+        key: identity.key.clone(),
+        repository: identity.repository.clone(),
+        branch: identity.branch.clone(),
+        base: state.base().map(|base| BaseView {
+            commit: base.commit.clone(),
+            proved_at: base.proved_at.wall,
+            proved_by: base.proved_by,
+            parent: base.parent.clone(),
+        }),
+        window: state.open_window().map(window),
+        pending: pending(state),
+        queued: state.drafts().iter().map(|draft| draft.len()).sum(),
+        buffered_bytes: state.buffered(),
+        publication: state.retry_clock().map_or(Publication::Healthy, failing),
+        intake: state.intake(),
+        last_push: state.last_push().cloned(),
+        targets: state
+            .targets()
+            .all()
+            .map(|(key, target)| (key.clone(), target_view(state, key, target)))
+            .collect(),
+    }
+}
+
+fn window(window: &OpenWindow) -> WindowView {
+    WindowView {
+        author: window.author().clone(),
+        target: window.target().clone(),
+        entries: window.entries(),
+        opened_at: window.opened_at().wall,
+        closes_at: wall_at(window.opened_at(), window.closes_at()),
+    }
+}
+
+/// Converts a monotonic moment into wall time, seen from a moment that is known on both clocks.
+fn wall_at(known: Now, monotonic: Millis) -> Millis {
+    known
+        .wall
+        .saturating_add(monotonic.saturating_sub(known.monotonic))
+}
+
+fn pending(state: &BranchState) -> Vec<PendingView> {
+    let decided = state.pending().iter().map(|write| PendingView {
+        target: write.target.key.clone(),
+        objects: write.objects.len(),
+        since: write.closed_at.wall,
+    });
+    let closed = state.drafts().iter().map(|draft| PendingView {
+        target: draft.target_key().clone(),
+        objects: draft.len(),
+        since: draft.closed_at.wall,
+    });
+    decided.chain(closed).collect()
+}
+
+fn failing(retry: &RetryClock) -> Publication {
+    Publication::Failing {
+        since: retry.since.wall,
+        fault: retry.fault,
+        message: retry.message.clone(),
+        attempts: retry.attempts,
+        retry_at: retry.retry_at.wall,
+    }
+}
+
+fn target_view(state: &BranchState, key: &TargetKey, target: &TargetState) -> TargetView {
+    let in_window = state
+        .open_window()
+        .filter(|window| window.target() == key)
+        .map_or(0, OpenWindow::entries);
+    // A snapshot counts only what its decision changes: before that nobody knows.
+    let closed: usize = state
+        .drafts()
+        .iter()
+        .filter(|draft| draft.target_key() == key && matches!(draft.kind, DraftKind::Window { .. }))
+        .map(|draft| draft.len())
+        .sum();
+    let decided: usize = state
+        .pending()
+        .iter()
+        .filter(|write| write.target.key == *key)
+        .map(|write| write.objects.len())
+        .sum();
+    let folder: FolderState = target.folder.clone();
+    TargetView {
+        folder,
+        refused: target
+            .refused
+            .values()
+            .map(|(refusal, _)| refusal.clone())
+            .collect(),
+        collections: target.collections.clone(),
+        retention: target.retention(),
+        last_commit: target.last_commit.clone(),
+        pending_objects: in_window + closed + decided,
+        resync_needed: target.resync_needed(),
+    }
+}

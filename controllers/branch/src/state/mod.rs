@@ -1,0 +1,358 @@
+//! The pure machine: no clock, no channel, no Git.
+//!
+//! [`BranchState::step`] takes one event at one moment and says what to do. It owns everything that may
+//! change about a branch. Read [`window`] (what collects), [`writes`] (what waits), [`targets`] (what is
+//! known of each folder) and [`retry`] (when to try again); this file holds the order in which they act.
+
+mod outcome;
+mod retry;
+mod targets;
+#[cfg(test)]
+mod tests;
+mod window;
+mod writes;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use board::{BranchView, IntakeState, ProvedBy, PushView};
+use model::{BranchName, CommitId, GitBranchKey, Millis, Now, RepositoryId, Signature};
+use serde::{Deserialize, Serialize};
+
+use crate::cycle::CycleRequest;
+use crate::effect::Effect;
+use crate::message::{BranchMessage, Event};
+pub use retry::RetryClock;
+pub use targets::{TargetState, Targets};
+pub use window::OpenWindow;
+pub use writes::{Draft, DraftKind, PendingWrite, WriteId};
+
+/// Who the branch writer works for. Fixed for its life.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BranchIdentity {
+    /// The `GitBranch`.
+    pub key: GitBranchKey,
+    /// The repository.
+    pub repository: RepositoryId,
+    /// The branch that it writes.
+    pub branch: BranchName,
+    /// The branch that a missing branch is created from; `None` is the remote's default branch.
+    pub parent: Option<BranchName>,
+}
+
+/// How the machine behaves. Times in milliseconds, sizes in bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    /// How much may be accepted and not yet published before a window closes and intake pauses.
+    pub buffer_limit: usize,
+    /// What each waiting item costs on top of its content.
+    pub item_charge: usize,
+    /// The least time between two pushes.
+    pub push_cooldown: Millis,
+    /// The first wait after a failure.
+    pub retry_first: Millis,
+    /// The longest wait after failures.
+    pub retry_longest: Millis,
+    /// After how long an idle branch is looked at again; `None` is never.
+    pub refresh_interval: Option<Millis>,
+    /// How long a branch that is given up may go on trying to publish.
+    pub retire_budget: Millis,
+    /// Varies the waits of several branches, so that they do not return to a server together.
+    pub jitter_seed: u64,
+}
+
+/// Where the branch is on the remote, as far as the machine knows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Base {
+    /// The tip, or `None` while the branch is not on the remote.
+    pub commit: Option<CommitId>,
+    /// When that was proved.
+    pub proved_at: Now,
+    /// What proved it.
+    pub proved_by: ProvedBy,
+    /// What the branch would be created from, while it is not on the remote.
+    pub parent: Option<board::ParentView>,
+}
+
+/// The machine.
+#[derive(Debug, Clone)]
+pub struct BranchState {
+    identity: BranchIdentity,
+    settings: Settings,
+    committer: Signature,
+    targets: Targets,
+    window: Option<OpenWindow>,
+    /// Closed windows and snapshots that no cycle has decided yet, oldest first.
+    drafts: VecDeque<Arc<Draft>>,
+    /// Decided writes that are not on the remote yet, oldest first.
+    pending: VecDeque<Arc<PendingWrite>>,
+    next_id: WriteId,
+    base: Option<Base>,
+    /// Whether the next cycle may plan on the base without asking the remote first.
+    trusted: bool,
+    /// A commit whose push was sent and never answered: it may have landed.
+    ambiguous: Option<CommitId>,
+    look_wanted: bool,
+    running: bool,
+    retry: Option<RetryClock>,
+    last_push: Option<(PushView, Now)>,
+    intake: IntakeState,
+    stopping: Option<Stopping>,
+    stopped: bool,
+}
+
+/// Why and until when the machine ends.
+#[derive(Debug, Clone, Copy)]
+struct Stopping {
+    /// The monotonic moment after which nothing is tried again.
+    give_up_at: Millis,
+    /// Whether one attempt was made since.
+    tried: bool,
+    /// Whether attempts go on until `give_up_at`.
+    insist: bool,
+}
+
+impl BranchState {
+    /// Starts with nothing known. The first step makes the machine look at the remote.
+    pub fn new(identity: BranchIdentity, settings: Settings, committer: Signature) -> Self {
+        Self {
+            identity,
+            settings,
+            committer,
+            targets: Targets::default(),
+            window: None,
+            drafts: VecDeque::new(),
+            pending: VecDeque::new(),
+            next_id: WriteId::FIRST,
+            base: None,
+            trusted: false,
+            ambiguous: None,
+            look_wanted: true,
+            running: false,
+            retry: None,
+            last_push: None,
+            intake: IntakeState::Open,
+            stopping: None,
+            stopped: false,
+        }
+    }
+
+    /// Takes one event at one moment and says what to do about it.
+    pub fn step(&mut self, now: Now, event: Event) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        match event {
+            Event::Received { arrived, message } => {
+                self.close_window_if_due(arrived);
+                self.receive(now, message);
+            }
+            Event::Deadline => {}
+            Event::CycleDone(outcome) => self.take_outcome(now, *outcome, &mut effects),
+            Event::CycleLost => self.take_loss(now),
+            Event::ShutDown => self.stop(now, false),
+        }
+        self.close_window_if_due(now);
+        self.close_window_if_full(now);
+        self.settle_intake();
+        self.start_cycle_if_due(now, &mut effects);
+        self.end_if_done(now, &mut effects);
+        effects
+    }
+
+    /// Returns the monotonic moment at which [`Event::Deadline`] has to be sent.
+    pub fn next_deadline(&self) -> Option<Millis> {
+        if self.stopped {
+            return None;
+        }
+        let window = self.window.as_ref().map(OpenWindow::closes_at);
+        let cycle = if self.running {
+            None
+        } else {
+            self.next_cycle_at()
+        };
+        let give_up = self.stopping.map(|stopping| stopping.give_up_at);
+        [window, cycle, give_up].into_iter().flatten().min()
+    }
+
+    /// Returns what readers may know.
+    pub fn view(&self) -> BranchView {
+        crate::report::view(self)
+    }
+
+    /// Returns whether changes are taken in.
+    pub fn intake(&self) -> IntakeState {
+        self.intake
+    }
+
+    fn receive(&mut self, now: Now, message: BranchMessage) {
+        match message {
+            BranchMessage::Deliver(delivery) => self.take_delivery(now, *delivery),
+            BranchMessage::Snapshot(snapshot) => self.take_snapshot(now, *snapshot),
+            BranchMessage::ConfigureTarget(config) => {
+                if self.targets.configure(*config) {
+                    self.look_wanted = true;
+                }
+            }
+            BranchMessage::WithdrawTarget(key) => {
+                if self
+                    .window
+                    .as_ref()
+                    .is_some_and(|window| window.is_for(&key))
+                {
+                    self.close_window(now);
+                }
+                self.targets.withdraw(&key);
+            }
+            BranchMessage::UseCommitter(committer) => self.committer = committer,
+            BranchMessage::CredentialChanged => self.try_at_once(now),
+            BranchMessage::PushNotice => {
+                self.close_window(now);
+                self.look_wanted = true;
+            }
+            BranchMessage::Look => self.look_wanted = true,
+            BranchMessage::Retire => self.stop(now, true),
+        }
+    }
+
+    fn stop(&mut self, now: Now, insist: bool) {
+        self.close_window(now);
+        if self.stopping.is_none() {
+            let give_up_at = now.monotonic.saturating_add(self.settings.retire_budget);
+            self.stopping = Some(Stopping {
+                give_up_at,
+                tried: false,
+                insist,
+            });
+            self.try_at_once(now);
+        }
+    }
+
+    /// Forgets the wait after a failure, without forgetting the failure.
+    fn try_at_once(&mut self, now: Now) {
+        if let Some(retry) = &mut self.retry {
+            retry.retry_at = now;
+        }
+        self.trusted = false;
+    }
+
+    /// Returns when the next cycle has to run, or `None` when nothing asks for one.
+    fn next_cycle_at(&self) -> Option<Millis> {
+        let refresh = match (&self.base, self.settings.refresh_interval) {
+            (Some(base), Some(interval)) => Some(base.proved_at.monotonic.saturating_add(interval)),
+            _ => None,
+        };
+        let publish = (!self.pending.is_empty()).then(|| self.publish_at());
+        let at_once =
+            (!self.drafts.is_empty() || self.look_wanted || self.ambiguous.is_some()).then_some(0);
+        let wanted = [refresh, publish, at_once].into_iter().flatten().min()?;
+        let not_before = self
+            .retry
+            .as_ref()
+            .map_or(0, |retry| retry.retry_at.monotonic);
+        Some(wanted.max(not_before))
+    }
+
+    /// Returns when the push cooldown allows a push.
+    fn publish_at(&self) -> Millis {
+        match (&self.last_push, self.stopping) {
+            (_, Some(_)) | (None, _) => 0,
+            (Some((_, at)), None) => at.monotonic.saturating_add(self.settings.push_cooldown),
+        }
+    }
+
+    fn start_cycle_if_due(&mut self, now: Now, effects: &mut Vec<Effect>) {
+        let due = self.next_cycle_at().is_some_and(|at| at <= now.monotonic);
+        if self.running || self.stopped || !due {
+            return;
+        }
+        let request = CycleRequest {
+            trusted: self.trusted && self.ambiguous.is_none(),
+            known_tip: self.base.as_ref().and_then(|base| base.commit.clone()),
+            ambiguous: self.ambiguous.clone(),
+            publish: self.publish_at() <= now.monotonic,
+            look: self.look_wanted || (self.drafts.is_empty() && self.pending.is_empty()),
+            committer: self.committer.clone(),
+            targets: self.targets.configs(),
+            pending: self.pending.iter().cloned().collect(),
+            drafts: self.drafts.iter().cloned().collect(),
+        };
+        self.look_wanted = false;
+        self.running = true;
+        effects.push(Effect::RunCycle(Box::new(request)));
+    }
+
+    fn end_if_done(&mut self, now: Now, effects: &mut Vec<Effect>) {
+        let Some(stopping) = self.stopping else {
+            return;
+        };
+        if self.running || self.stopped {
+            return;
+        }
+        let unpublished = self.drafts.len() + self.pending.len();
+        let out_of_time = now.monotonic >= stopping.give_up_at;
+        let gave_its_try = stopping.tried && !stopping.insist;
+        if unpublished == 0 || out_of_time || gave_its_try {
+            self.stopped = true;
+            effects.push(Effect::Stopped { unpublished });
+        }
+    }
+
+    /// Intake pauses while the buffer is full. It opens again when publishing has made room.
+    fn settle_intake(&mut self) {
+        let full = self.buffered_bytes() >= self.settings.buffer_limit;
+        self.intake = if full || self.stopping.is_some() {
+            IntakeState::Paused
+        } else {
+            IntakeState::Open
+        };
+    }
+
+    /// Returns what counts against the buffer: everything accepted and not yet published.
+    fn buffered_bytes(&self) -> usize {
+        let window = self
+            .window
+            .as_ref()
+            .map_or(0, |window| window.bytes(self.settings.item_charge));
+        let drafts: usize = self.drafts.iter().map(|draft| draft.bytes).sum();
+        let pending: usize = self.pending.iter().map(|write| write.bytes).sum();
+        window + drafts + pending
+    }
+}
+
+/// What [`report`](crate::report) reads; nothing here changes anything.
+impl BranchState {
+    pub(crate) fn identity(&self) -> &BranchIdentity {
+        &self.identity
+    }
+
+    pub(crate) fn base(&self) -> Option<&Base> {
+        self.base.as_ref()
+    }
+
+    pub(crate) fn open_window(&self) -> Option<&OpenWindow> {
+        self.window.as_ref()
+    }
+
+    pub(crate) fn pending(&self) -> &VecDeque<Arc<PendingWrite>> {
+        &self.pending
+    }
+
+    pub(crate) fn drafts(&self) -> &VecDeque<Arc<Draft>> {
+        &self.drafts
+    }
+
+    pub(crate) fn targets(&self) -> &Targets {
+        &self.targets
+    }
+
+    pub(crate) fn retry_clock(&self) -> Option<&RetryClock> {
+        self.retry.as_ref()
+    }
+
+    pub(crate) fn last_push(&self) -> Option<&PushView> {
+        self.last_push.as_ref().map(|(view, _)| view)
+    }
+
+    pub(crate) fn buffered(&self) -> usize {
+        self.buffered_bytes()
+    }
+}

@@ -1,0 +1,311 @@
+//! What the end of a cycle means.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use board::{CollectionProgress, FolderState, ProvedBy, PublicationFault, PushView};
+use model::{Collection, CommitId, Now, Refusal, RefusalScope, ResourceId, TargetKey};
+
+use super::writes::{Draft, PendingWrite};
+use super::{Base, BranchState};
+use crate::cycle::{
+    CycleOutcome, DraftOutcome, DraftResult, Fault, ProvedBase, Published, Replay, Verdict,
+};
+use crate::effect::{Effect, Occurrence};
+
+/// How many objects of a commit are named to people.
+const NAMED_OBJECTS: usize = 10;
+
+impl BranchState {
+    pub(super) fn take_outcome(
+        &mut self,
+        now: Now,
+        outcome: CycleOutcome,
+        effects: &mut Vec<Effect>,
+    ) {
+        self.running = false;
+        if let Some(stopping) = &mut self.stopping {
+            stopping.tried = true;
+        }
+        if let Some(proved) = outcome.base {
+            self.take_base(now, proved);
+        }
+        if outcome.foreign {
+            self.targets.reconsider_refusals();
+        }
+        for scan in outcome.folders {
+            self.take_folder(&scan.target, scan.state);
+        }
+        for replay in outcome.replayed {
+            self.take_replay(replay, effects);
+        }
+        for decided in outcome.drafts {
+            self.take_draft(now, decided, effects);
+        }
+        if let Some(published) = outcome.published {
+            self.take_publication(now, published, effects);
+        }
+        match outcome.fault {
+            None => {
+                self.trusted = true;
+                self.retry = None;
+                self.ambiguous = None;
+            }
+            Some(fault) => self.take_fault(now, fault),
+        }
+    }
+
+    /// The job broke down and took the local store with it. What was decided is still here.
+    pub(super) fn take_loss(&mut self, now: Now) {
+        self.running = false;
+        self.trusted = false;
+        if let Some(stopping) = &mut self.stopping {
+            stopping.tried = true;
+        }
+        let message =
+            "the Git job broke down; its local store is dropped and fetched again".to_owned();
+        self.wait_out(
+            now,
+            Fault {
+                kind: PublicationFault::Store,
+                message,
+                not_before: None,
+                ambiguous: None,
+            },
+        );
+    }
+
+    fn take_base(&mut self, now: Now, proved: ProvedBase) {
+        self.base = Some(Base {
+            commit: proved.commit,
+            proved_at: now,
+            proved_by: proved.by,
+            parent: proved.parent,
+        });
+    }
+
+    fn take_fault(&mut self, now: Now, fault: Fault) {
+        self.trusted = false;
+        // Once a push is unanswered it stays so until somebody has looked, whatever fails in between.
+        if fault.ambiguous.is_some() {
+            self.ambiguous.clone_from(&fault.ambiguous);
+        }
+        self.wait_out(now, fault);
+    }
+
+    fn take_folder(&mut self, target: &TargetKey, state: FolderState) {
+        if let Some(target) = self.targets.get_mut(target) {
+            target.folder = state;
+        }
+    }
+
+    fn take_draft(&mut self, now: Now, outcome: DraftOutcome, effects: &mut Vec<Effect>) {
+        let Some(position) = self.drafts.iter().position(|draft| draft.id == outcome.id) else {
+            return;
+        };
+        let Some(draft) = self.drafts.remove(position) else {
+            return;
+        };
+        match outcome.result {
+            DraftResult::FolderRefused(issues) => self.refuse_folder(&draft, issues, effects),
+            DraftResult::Suspended => {
+                for collection in draft.collections() {
+                    self.targets.note_lost(draft.target_key(), collection);
+                }
+            }
+            DraftResult::Judged(verdict) => self.take_verdict(now, &draft, *verdict, effects),
+        }
+    }
+
+    /// The whole folder was refused: nothing of the draft is written, and a fresh snapshot has to bring it
+    /// back once the folder is accepted.
+    fn refuse_folder(&mut self, draft: &Draft, issues: Vec<Refusal>, effects: &mut Vec<Effect>) {
+        let key = draft.target_key().clone();
+        let Some(target) = self.targets.get_mut(&key) else {
+            return;
+        };
+        let news = target.folder != FolderState::Refused(issues.clone());
+        target.lost.extend(draft.collections());
+        target.folder = FolderState::Refused(issues.clone());
+        if news {
+            effects.extend(
+                issues
+                    .into_iter()
+                    .take(NAMED_OBJECTS)
+                    .map(|refusal| tell_refused(&key, refusal)),
+            );
+        }
+    }
+
+    fn take_verdict(
+        &mut self,
+        now: Now,
+        draft: &Draft,
+        verdict: Verdict,
+        effects: &mut Vec<Effect>,
+    ) {
+        let key = draft.target_key().clone();
+        if let Some(target) = self.targets.get_mut(&key) {
+            target.folder = FolderState::Accepted;
+            for collection in draft.collections() {
+                let to = match verdict.write {
+                    Some(_) => CollectionProgress::Decided,
+                    None => CollectionProgress::Published,
+                };
+                if matches!(draft.kind, super::DraftKind::Resync(_)) {
+                    target.advance(&collection, to);
+                }
+            }
+            if let Some(retained) = verdict.retained {
+                let (collection, by_type) = retained;
+                if target.retained.get(&collection) != Some(&by_type) {
+                    target.retention_changed_at = now.wall;
+                    target.retained.insert(collection, by_type);
+                }
+            }
+        }
+        self.note_refusals(draft, verdict.refused, effects);
+        if let Some(write) = verdict.write {
+            self.pending.push_back(Arc::new(write));
+        }
+    }
+
+    /// Replaces what was known of the draft's objects: a refusal stands until the object is written.
+    fn note_refusals(
+        &mut self,
+        draft: &Draft,
+        refused: BTreeMap<ResourceId, Refusal>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let key = draft.target_key().clone();
+        let Some(target) = self.targets.get_mut(&key) else {
+            return;
+        };
+        let collection_of =
+            |id: &ResourceId| draft.collections().into_iter().find(|one| one.holds(id));
+        let judged = |id: &ResourceId| match &draft.kind {
+            super::DraftKind::Window { entries, .. } => {
+                entries.iter().any(|entry| entry.object_id() == id)
+            }
+            super::DraftKind::Resync(snapshot) => snapshot.collection.holds(id),
+        };
+        let known = std::mem::take(&mut target.refused);
+        target.refused = known
+            .iter()
+            .filter(|(id, _)| !judged(id))
+            .map(|(id, why)| (id.clone(), why.clone()))
+            .collect();
+        for (id, refusal) in refused {
+            let news = known.get(&id).is_none_or(|(before, _)| *before != refusal);
+            if news {
+                let refusal = refusal.clone();
+                effects.push(tell_refused(&key, refusal));
+            }
+            let collection: Option<Collection> = collection_of(&id);
+            target.refused.insert(id, (refusal, collection));
+        }
+    }
+
+    fn take_replay(&mut self, replay: Replay, effects: &mut Vec<Effect>) {
+        let Some(position) = self.pending.iter().position(|write| write.id == replay.id) else {
+            return;
+        };
+        let before = Arc::clone(&self.pending[position]);
+        self.refuse_pending(&before, replay.refusals, effects);
+        match replay.write {
+            Some(write) => self.pending[position] = Arc::new(write),
+            None => {
+                self.pending.remove(position);
+                self.advance_published(&before);
+            }
+        }
+    }
+
+    /// Part of a decided write, or all of it, found no place on the newer tip.
+    fn refuse_pending(
+        &mut self,
+        write: &PendingWrite,
+        refusals: Vec<Refusal>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let key = write.target.key.clone();
+        if refusals.is_empty() {
+            return;
+        }
+        if let Some(target) = self.targets.get_mut(&key) {
+            target.lost.extend(write.collection.clone());
+            if refusals
+                .iter()
+                .any(|refusal| refusal.scope == RefusalScope::Folder)
+            {
+                target.folder = FolderState::Refused(refusals.clone());
+            }
+            for refusal in &refusals {
+                if let Some(object) = &refusal.object {
+                    target
+                        .refused
+                        .insert(object.clone(), (refusal.clone(), write.collection.clone()));
+                }
+            }
+        }
+        effects.extend(
+            refusals
+                .into_iter()
+                .take(NAMED_OBJECTS)
+                .map(|refusal| tell_refused(&key, refusal)),
+        );
+    }
+
+    fn take_publication(&mut self, now: Now, published: Published, effects: &mut Vec<Effect>) {
+        let view = PushView {
+            commit: published.tip.clone(),
+            at: now.wall,
+        };
+        if published.by == ProvedBy::Push {
+            self.last_push = Some((view, now));
+        }
+        while self
+            .pending
+            .front()
+            .is_some_and(|write| write.id <= published.through)
+        {
+            if let Some(write) = self.pending.pop_front() {
+                self.advance_published(&write);
+                self.note_commit(&write.target.key, &write.commit);
+                effects.push(Effect::Announce(Box::new(self.announce(&write))));
+            }
+        }
+    }
+
+    fn note_commit(&mut self, target: &TargetKey, commit: &CommitId) {
+        if let Some(target) = self.targets.get_mut(target) {
+            target.last_commit = Some(commit.clone());
+        }
+    }
+
+    fn advance_published(&mut self, write: &PendingWrite) {
+        if let (Some(target), Some(collection)) =
+            (self.targets.get_mut(&write.target.key), &write.collection)
+        {
+            target.advance(collection, CollectionProgress::Published);
+        }
+    }
+
+    fn announce(&self, write: &PendingWrite) -> Occurrence {
+        Occurrence::Published {
+            target: write.target.key.clone(),
+            commit: write.commit.clone(),
+            branch: self.identity.branch.clone(),
+            subject: write.message.lines().next().unwrap_or_default().to_owned(),
+            objects: write.objects.iter().take(NAMED_OBJECTS).cloned().collect(),
+            count: write.objects.len(),
+        }
+    }
+}
+
+fn tell_refused(target: &TargetKey, refusal: Refusal) -> Effect {
+    Effect::Announce(Box::new(Occurrence::Refused {
+        target: target.clone(),
+        refusal,
+    }))
+}

@@ -1,0 +1,161 @@
+//! What the machine knows of each target on the branch.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use board::{CollectionProgress, FolderState, Retention};
+use model::{Collection, CommitId, Millis, Refusal, ResourceId, TargetKey};
+
+use crate::message::TargetConfig;
+
+/// What the machine knows of one target.
+#[derive(Debug, Clone)]
+pub struct TargetState {
+    /// Its settings.
+    pub config: Arc<TargetConfig>,
+    /// Whether its folder can be written.
+    pub folder: FolderState,
+    /// Objects that could not be written and still cannot.
+    pub refused: BTreeMap<ResourceId, (Refusal, Option<Collection>)>,
+    /// How far the first snapshot of each collection has come.
+    pub collections: BTreeMap<Collection, CollectionProgress>,
+    /// What the prune mode kept, by collection.
+    pub retained: BTreeMap<Collection, BTreeMap<String, u64>>,
+    /// When the count of kept documents last changed.
+    pub retention_changed_at: Millis,
+    /// The last published commit that changed the folder.
+    pub last_commit: Option<CommitId>,
+    /// Collections of which a change was dropped, so that only a fresh snapshot brings it back.
+    pub lost: BTreeSet<Collection>,
+}
+
+/// The targets on the branch.
+#[derive(Debug, Clone, Default)]
+pub struct Targets {
+    states: BTreeMap<TargetKey, TargetState>,
+}
+
+impl Targets {
+    /// Takes the settings of a target and says whether its folder has to be looked at.
+    pub(super) fn configure(&mut self, config: TargetConfig) -> bool {
+        let key = config.key.clone();
+        let config = Arc::new(config);
+        match self.states.get_mut(&key) {
+            Some(state) => {
+                let same_folder = state.config.folder == config.folder;
+                state.config = config;
+                !same_folder
+            }
+            None => {
+                self.states.insert(key, TargetState::new(config));
+                true
+            }
+        }
+    }
+
+    pub(super) fn withdraw(&mut self, key: &TargetKey) {
+        self.states.remove(key);
+    }
+
+    pub(super) fn config(&self, key: &TargetKey) -> Option<Arc<TargetConfig>> {
+        self.states.get(key).map(|state| Arc::clone(&state.config))
+    }
+
+    pub(super) fn configs(&self) -> Vec<Arc<TargetConfig>> {
+        self.states
+            .values()
+            .map(|state| Arc::clone(&state.config))
+            .collect()
+    }
+
+    /// Returns every target in the order of its key.
+    pub fn all(&self) -> impl Iterator<Item = (&TargetKey, &TargetState)> {
+        self.states.iter()
+    }
+
+    pub(super) fn get_mut(&mut self, key: &TargetKey) -> Option<&mut TargetState> {
+        self.states.get_mut(key)
+    }
+
+    /// A snapshot of the collection has arrived: what was dropped of it before comes with it.
+    pub(super) fn note_queued(&mut self, key: &TargetKey, collection: &Collection) {
+        if let Some(state) = self.states.get_mut(key) {
+            state.lost.remove(collection);
+            state
+                .collections
+                .entry(collection.clone())
+                .or_insert(CollectionProgress::Queued);
+        }
+    }
+
+    /// A change of the collection was dropped.
+    pub(super) fn note_lost(&mut self, key: &TargetKey, collection: Collection) {
+        if let Some(state) = self.states.get_mut(key) {
+            state.lost.insert(collection);
+        }
+    }
+
+    /// Somebody else changed the branch: what was refused before may be writable now.
+    pub(super) fn reconsider_refusals(&mut self) {
+        for state in self.states.values_mut() {
+            let reconsidered = state
+                .refused
+                .values()
+                .filter_map(|(_, collection)| collection.clone());
+            state.lost.extend(reconsidered);
+        }
+    }
+}
+
+impl TargetState {
+    fn new(config: Arc<TargetConfig>) -> Self {
+        Self {
+            config,
+            folder: FolderState::NotChecked,
+            refused: BTreeMap::new(),
+            collections: BTreeMap::new(),
+            retained: BTreeMap::new(),
+            retention_changed_at: 0,
+            last_commit: None,
+            lost: BTreeSet::new(),
+        }
+    }
+
+    /// Moves a collection forward; a later snapshot never takes back that the first one was published.
+    pub(super) fn advance(&mut self, collection: &Collection, to: CollectionProgress) {
+        let progress = self
+            .collections
+            .entry(collection.clone())
+            .or_insert(CollectionProgress::Queued);
+        if *progress != CollectionProgress::Published {
+            *progress = to;
+        }
+    }
+
+    /// Returns the collections that need a fresh snapshot and could use one.
+    pub fn resync_needed(&self) -> Vec<Collection> {
+        let usable = !self.config.suspended && !matches!(self.folder, FolderState::Refused(_));
+        if usable {
+            self.lost.iter().cloned().collect()
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// Returns what the prune mode kept, once a snapshot was decided. A suspended target counts nothing.
+    pub fn retention(&self) -> Option<Retention> {
+        if self.retained.is_empty() || self.config.suspended {
+            return None;
+        }
+        let mut by_type = BTreeMap::new();
+        for (key, count) in self.retained.values().flatten() {
+            *by_type.entry(key.clone()).or_default() += count;
+        }
+        let mode = format!("{:?}", self.config.prune);
+        Some(Retention {
+            mode,
+            by_type,
+            changed_at: self.retention_changed_at,
+        })
+    }
+}

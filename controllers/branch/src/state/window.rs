@@ -1,0 +1,161 @@
+//! The open commit window: one author's changes to one target.
+
+use std::sync::Arc;
+
+use model::{Author, Change, Delivery, Millis, Now, Operation, TargetKey};
+
+use super::BranchState;
+use super::writes::{Draft, DraftKind};
+use crate::message::TargetConfig;
+
+/// The open commit window. It cannot hold two authors or two targets: a change of another one closes it
+/// first.
+#[derive(Debug, Clone)]
+pub struct OpenWindow {
+    author: Author,
+    target: Arc<TargetConfig>,
+    /// In the order in which each object was first seen; the last change of an object wins.
+    entries: Vec<Delivery>,
+    opened_at: Now,
+    last_change_at: Millis,
+    content_bytes: usize,
+}
+
+impl OpenWindow {
+    fn open(now: Now, target: Arc<TargetConfig>, delivery: Delivery) -> Self {
+        let mut window = Self {
+            author: delivery.author.clone(),
+            target,
+            entries: Vec::new(),
+            opened_at: now,
+            last_change_at: now.monotonic,
+            content_bytes: 0,
+        };
+        window.add(now, delivery);
+        window
+    }
+
+    fn add(&mut self, now: Now, delivery: Delivery) {
+        self.last_change_at = now.monotonic;
+        self.content_bytes += delivery.size();
+        match self
+            .entries
+            .iter_mut()
+            .find(|entry| entry.object_id() == delivery.object_id())
+        {
+            None => self.entries.push(delivery),
+            Some(entry) => {
+                self.content_bytes -= entry.size();
+                let before = entry.change.operation();
+                *entry = delivery;
+                settle_operation(before, &mut entry.change);
+            }
+        }
+    }
+
+    /// Says whether the window collects for the target.
+    pub fn is_for(&self, target: &TargetKey) -> bool {
+        self.target.key == *target
+    }
+
+    /// Returns whose changes it collects.
+    pub fn author(&self) -> &Author {
+        &self.author
+    }
+
+    /// Returns the target that it collects for.
+    pub fn target(&self) -> &TargetKey {
+        &self.target.key
+    }
+
+    /// Returns how many objects it holds; at least one.
+    pub fn entries(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Returns when it was opened.
+    pub fn opened_at(&self) -> Now {
+        self.opened_at
+    }
+
+    /// Returns the monotonic moment at which it closes if nothing more arrives.
+    pub fn closes_at(&self) -> Millis {
+        let timers = self.target.window;
+        let silence = self.last_change_at.saturating_add(timers.idle);
+        silence.min(self.opened_at.monotonic.saturating_add(timers.longest))
+    }
+
+    pub(super) fn bytes(&self, item_charge: usize) -> usize {
+        self.content_bytes + self.entries.len() * item_charge
+    }
+}
+
+/// Names what two changes of one object amount to: created and then changed is created, removed and then
+/// created is changed.
+fn settle_operation(before: Operation, after: &mut Change) {
+    if let Change::Upsert { operation, .. } = after {
+        *operation = match before {
+            Operation::Create => Operation::Create,
+            Operation::Update | Operation::Delete => Operation::Update,
+        };
+    }
+}
+
+impl BranchState {
+    pub(super) fn take_delivery(&mut self, now: Now, delivery: Delivery) {
+        let Some(target) = self.targets.config(&delivery.target) else {
+            return;
+        };
+        if target.suspended {
+            self.targets
+                .note_lost(&delivery.target, delivery.collection);
+            return;
+        }
+        let fits = self.window.as_ref().is_some_and(|window| {
+            window.author == delivery.author && window.target.key == delivery.target
+        });
+        if !fits {
+            self.close_window(now);
+        }
+        match &mut self.window {
+            Some(window) => window.add(now, delivery),
+            None => self.window = Some(OpenWindow::open(now, target, delivery)),
+        }
+    }
+
+    pub(super) fn close_window_if_due(&mut self, now: Now) {
+        if self
+            .window
+            .as_ref()
+            .is_some_and(|window| window.closes_at() <= now.monotonic)
+        {
+            self.close_window(now);
+        }
+    }
+
+    pub(super) fn close_window_if_full(&mut self, now: Now) {
+        if self.window.is_some() && self.buffered_bytes() >= self.settings.buffer_limit {
+            self.close_window(now);
+        }
+    }
+
+    /// Turns the window into a draft. Its commit carries the moment of closing, whenever it is made.
+    pub(super) fn close_window(&mut self, now: Now) {
+        let Some(window) = self.window.take() else {
+            return;
+        };
+        let bytes = window.bytes(self.settings.item_charge);
+        let kind = DraftKind::Window {
+            author: window.author,
+            entries: window.entries,
+        };
+        let id = self.new_id();
+        self.drafts.push_back(Arc::new(Draft {
+            id,
+            target: window.target,
+            closed_at: now,
+            kind,
+            bytes,
+        }));
+    }
+}

@@ -1,0 +1,149 @@
+//! Writes on their way: first drafts, then decided and waiting for the remote.
+
+use std::sync::Arc;
+
+use manifests::DecidedActions;
+use model::{Author, Collection, CommitId, Delivery, Now, ResourceId, Snapshot, TargetKey};
+use serde::{Deserialize, Serialize};
+
+use super::BranchState;
+use crate::message::TargetConfig;
+
+/// Numbers the writes of one branch in the order in which they were closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct WriteId(pub u64);
+
+impl WriteId {
+    pub(super) const FIRST: Self = Self(1);
+}
+
+/// What is to be written, before anything judged it against the branch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Draft {
+    /// Its number.
+    pub id: WriteId,
+    /// The target as it was configured when the draft was closed.
+    pub target: Arc<TargetConfig>,
+    /// When it was closed. The commit carries this time, so making it again gives the same commit.
+    pub closed_at: Now,
+    /// What it holds.
+    pub kind: DraftKind,
+    /// What it costs of the buffer.
+    pub bytes: usize,
+}
+
+/// What a draft holds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum DraftKind {
+    /// A closed commit window.
+    Window {
+        /// Whose changes.
+        author: Author,
+        /// The last change of each object, in the order in which they were first seen.
+        entries: Vec<Delivery>,
+    },
+    /// The complete set of a collection.
+    Resync(Snapshot),
+}
+
+/// A decided write that is not on the remote yet. It leaves only when it is published or refused.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PendingWrite {
+    /// The number of the draft that it came from.
+    pub id: WriteId,
+    /// The target as it was configured when the draft was closed.
+    pub target: Arc<TargetConfig>,
+    /// When the draft was closed; also the time of the commit.
+    pub closed_at: Now,
+    /// Who the commit is by.
+    pub author: Author,
+    /// The commit message.
+    pub message: String,
+    /// What may be done again on a newer tip, and nothing else.
+    pub actions: DecidedActions,
+    /// The objects whose documents it changed.
+    pub objects: Vec<ResourceId>,
+    /// The collection, for a snapshot.
+    pub collection: Option<Collection>,
+    /// The commit that it was last made into.
+    pub commit: CommitId,
+    /// What it costs of the buffer.
+    pub bytes: usize,
+}
+
+impl Draft {
+    /// Returns the target.
+    pub fn target_key(&self) -> &TargetKey {
+        &self.target.key
+    }
+
+    /// Returns the number of objects that it holds.
+    pub fn len(&self) -> usize {
+        match &self.kind {
+            DraftKind::Window { entries, .. } => entries.len(),
+            DraftKind::Resync(snapshot) => snapshot.objects.len(),
+        }
+    }
+
+    /// Says whether it holds no object. A snapshot of an empty collection does not.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns who the commit is by: the operator for a snapshot.
+    pub fn author(&self) -> Author {
+        match &self.kind {
+            DraftKind::Window { author, .. } => author.clone(),
+            DraftKind::Resync(_) => Author::Operator,
+        }
+    }
+
+    /// Returns the collections that it brings changes of.
+    pub fn collections(&self) -> Vec<Collection> {
+        match &self.kind {
+            DraftKind::Window { entries, .. } => {
+                let mut all: Vec<_> = entries
+                    .iter()
+                    .map(|entry| entry.collection.clone())
+                    .collect();
+                all.sort();
+                all.dedup();
+                all
+            }
+            DraftKind::Resync(snapshot) => vec![snapshot.collection.clone()],
+        }
+    }
+}
+
+impl BranchState {
+    /// A snapshot closes the open window, so that what came before it is decided before it.
+    pub(super) fn take_snapshot(&mut self, now: Now, snapshot: Snapshot) {
+        self.close_window(now);
+        let Some(target) = self.targets.config(&snapshot.target) else {
+            return;
+        };
+        self.targets
+            .note_queued(&snapshot.target, &snapshot.collection);
+        if target.suspended {
+            self.targets
+                .note_lost(&snapshot.target, snapshot.collection);
+            return;
+        }
+        let bytes = snapshot.size() + self.settings.item_charge * (1 + snapshot.objects.len());
+        let kind = DraftKind::Resync(snapshot);
+        let id = self.new_id();
+        self.drafts.push_back(Arc::new(Draft {
+            id,
+            target,
+            closed_at: now,
+            kind,
+            bytes,
+        }));
+    }
+
+    pub(super) fn new_id(&mut self) -> WriteId {
+        let id = self.next_id;
+        self.next_id = WriteId(id.0 + 1);
+        id
+    }
+}
