@@ -1,0 +1,127 @@
+//! The actors that run, and how one is started.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use board::{BranchView, Publisher, Reader, SourceView};
+use branch::cycle::Workshop;
+use branch::shell::Surroundings;
+use branch::{BranchActor, BranchHandle};
+use source::{SourceHandle, TypeCatalogView};
+use tokio_util::sync::CancellationToken;
+
+use crate::catalogs::CatalogsByTarget;
+use crate::order::{BranchOrder, SourceOrder};
+use crate::placement::Incarnation;
+use crate::sink::BranchSink;
+use crate::supervisor::Settings;
+
+/// A branch writer that runs.
+pub(crate) struct BranchSlot {
+    pub(crate) order: BranchOrder,
+    pub(crate) incarnation: Incarnation,
+    pub(crate) handle: BranchHandle,
+    /// One for the life of the writer, so that sources recognise the place.
+    pub(crate) sink: Arc<BranchSink>,
+    pub(crate) view: Reader<BranchView>,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) retiring: bool,
+    /// What to start once this one has drained.
+    pub(crate) successor: Option<BranchOrder>,
+}
+
+/// A source that runs.
+pub(crate) struct SourceSlot {
+    pub(crate) order: SourceOrder,
+    pub(crate) incarnation: Incarnation,
+    pub(crate) handle: SourceHandle,
+    pub(crate) view: Reader<SourceView>,
+    pub(crate) catalog: Reader<TypeCatalogView>,
+    pub(crate) cancel: CancellationToken,
+}
+
+/// Prepares a branch writer. The actor is returned to be run by whoever supervises it.
+pub(crate) fn enlist_branch(
+    order: &BranchOrder,
+    incarnation: Incarnation,
+    settings: &Settings,
+    catalogs: &CatalogsByTarget,
+) -> Result<(BranchActor, BranchSlot), String> {
+    let store = settings.data_dir.join("branches").join(order.uid.as_str());
+    let workshop = workshop(order, &store, catalogs)?;
+    let spare = {
+        let (order, catalogs) = (order.clone(), catalogs.clone());
+        move || workshop_or_log(&order, &store, &catalogs)
+    };
+    let around = Surroundings {
+        clock: Arc::clone(&settings.clock),
+        occurrences: settings.occurrences.clone(),
+        metrics: settings
+            .branch_metrics
+            .of(&order.identity.key, &order.provider),
+        recorder: settings.recorder.clone(),
+        spare: Box::new(spare),
+    };
+    let (actor, handle, view) = BranchActor::new(
+        order.identity.clone(),
+        settings.branch.clone(),
+        order.committer.clone(),
+        workshop,
+        around,
+    );
+    let sink = Arc::new(BranchSink(handle.clone()));
+    let slot = BranchSlot {
+        order: order.clone(),
+        incarnation,
+        handle,
+        sink,
+        view,
+        cancel: CancellationToken::new(),
+        retiring: false,
+        successor: None,
+    };
+    Ok((actor, slot))
+}
+
+fn workshop(
+    order: &BranchOrder,
+    store: &Path,
+    catalogs: &CatalogsByTarget,
+) -> Result<Workshop, String> {
+    let remote = (order.remote)()?;
+    Ok(Workshop::new(
+        order.identity.clone(),
+        remote,
+        Arc::new(catalogs.clone()),
+        store,
+    ))
+}
+
+fn workshop_or_log(
+    order: &BranchOrder,
+    store: &Path,
+    catalogs: &CatalogsByTarget,
+) -> Option<Workshop> {
+    workshop(order, store, catalogs)
+        .inspect_err(|error| tracing::error!(branch = %order.identity.key, "cannot reach the remote: {error}"))
+        .ok()
+}
+
+/// Prepares a source and everything that it is run with.
+pub(crate) fn enlist_source(
+    order: &SourceOrder,
+    incarnation: Incarnation,
+) -> (SourceSlot, source::Publishers, source::Inbox) {
+    let (handle, inbox) = source::channel();
+    let view = Publisher::new(SourceView::default());
+    let catalog = Publisher::new(TypeCatalogView::default());
+    let slot = SourceSlot {
+        order: order.clone(),
+        incarnation,
+        handle,
+        view: view.reader(),
+        catalog: catalog.reader(),
+        cancel: CancellationToken::new(),
+    };
+    (slot, source::Publishers { view, catalog }, inbox)
+}

@@ -1,0 +1,19 @@
+//! Starts, stops and supervises the actors.
+//!
+//! One [`Fleet`] owns every branch writer and every source, and remembers which target is mirrored from
+//! where to where. Reconcilers say what should run through a [`FleetHandle`], in any order and as often as
+//! they like; the fleet brings it about, starts what broke down again, and publishes who runs in the
+//! `Directory`. It decides nothing about permissions and knows no Git and no Kubernetes objects.
+//!
+//! Read [`order`] (what can be asked for), then `placement` (which target is where), `supervisor` (the one
+//! loop) and `crew` (how an actor is started).
+
+mod catalogs;
+mod crew;
+pub mod order;
+mod placement;
+mod sink;
+mod supervisor;
+
+pub use order::{BranchOrder, FleetGone, FleetHandle, MirrorOrder, RemoteFactory, SourceOrder};
+pub use supervisor::{Fleet, Settings};

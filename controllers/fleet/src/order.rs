@@ -1,0 +1,170 @@
+//! What the fleet can be asked for.
+
+use std::sync::Arc;
+
+use board::DirectoryReader;
+use branch::{BranchIdentity, TargetConfig};
+use model::{
+    Collection, GitBranchKey, GitProviderKey, KubeProviderKey, Millis, Signature, TargetKey, Uid,
+};
+use source::RuleDeclaration;
+use tokio::sync::mpsc;
+
+/// Makes a new way to a remote. Called whenever a branch writer starts or its credential changes.
+pub type RemoteFactory = Arc<dyn Fn() -> Result<Box<dyn branch::Remote>, String> + Send + Sync>;
+
+/// The fleet has ended, because the process stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the fleet has ended because the process stops")]
+pub struct FleetGone;
+
+/// Keep a branch writer.
+#[derive(Clone)]
+pub struct BranchOrder {
+    /// Who it works for.
+    pub identity: BranchIdentity,
+    /// The incarnation of the `GitBranch`; also names its local store.
+    pub uid: Uid,
+    /// When the `GitBranch` was created, in wall-clock milliseconds since 1970.
+    pub created_at: Millis,
+    /// The provider whose credential it uses.
+    pub provider: GitProviderKey,
+    /// The incarnation of the provider: another one starts a new writer with nothing of the old one.
+    pub provider_uid: Uid,
+    /// Who commits.
+    pub committer: Signature,
+    /// Changes whenever the way to the remote changes, such as with the Secret's resourceVersion.
+    pub remote_stamp: String,
+    /// Makes the way to the remote.
+    pub remote: RemoteFactory,
+}
+
+/// Keep a source.
+#[derive(Clone)]
+pub struct SourceOrder {
+    /// The provider.
+    pub key: KubeProviderKey,
+    /// Changes whenever the connection changes: another one starts a new source.
+    pub stamp: String,
+    /// The connection.
+    pub client: kube::Client,
+}
+
+/// Mirror a target.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MirrorOrder {
+    /// The branch that it writes.
+    pub branch: GitBranchKey,
+    /// The source that it mirrors from.
+    pub source: KubeProviderKey,
+    /// What the branch writer has to know.
+    pub config: TargetConfig,
+    /// What is mirrored.
+    pub rules: Vec<RuleDeclaration>,
+    /// Counts the orders of the target, so that readers of the board can tell which one was answered.
+    pub generation: u64,
+}
+
+/// Asks the fleet for something. Cloning is cheap.
+#[derive(Clone)]
+pub struct FleetHandle {
+    pub(crate) commands: mpsc::Sender<Command>,
+    pub(crate) directory: DirectoryReader,
+}
+
+pub(crate) enum Command {
+    KeepBranch(Box<BranchOrder>),
+    RetireBranch(GitBranchKey),
+    Look(GitBranchKey),
+    KeepSource(Box<SourceOrder>),
+    DropSource(KubeProviderKey),
+    Mirror(Box<MirrorOrder>),
+    Withdraw(TargetKey),
+    Resync(TargetKey, Option<Collection>),
+}
+
+impl FleetHandle {
+    /// Returns who runs at the moment.
+    pub fn directory(&self) -> &DirectoryReader {
+        &self.directory
+    }
+
+    /// Says whether a branch writer runs for the `GitBranch`, also while it drains.
+    pub fn runs_branch(&self, key: &GitBranchKey) -> bool {
+        self.directory.now().branches.contains_key(key)
+    }
+
+    /// Keeps a branch writer running. Asked again, it brings the differences about: a new credential or
+    /// committer goes to the running writer; a new incarnation replaces it once it has drained.
+    ///
+    /// # Errors
+    /// Fails when the fleet has ended.
+    pub async fn keep_branch(&self, order: BranchOrder) -> Result<(), FleetGone> {
+        self.send(Command::KeepBranch(Box::new(order))).await
+    }
+
+    /// Lets a branch writer publish or refuse what it holds and end. Once it has, the directory no longer
+    /// lists it.
+    ///
+    /// # Errors
+    /// Fails when the fleet has ended.
+    pub async fn retire_branch(&self, key: &GitBranchKey) -> Result<(), FleetGone> {
+        self.send(Command::RetireBranch(key.clone())).await
+    }
+
+    /// Makes a branch writer look at the remote and at its folders now.
+    ///
+    /// # Errors
+    /// Fails when the fleet has ended.
+    pub async fn look(&self, key: &GitBranchKey) -> Result<(), FleetGone> {
+        self.send(Command::Look(key.clone())).await
+    }
+
+    /// Keeps a source running. Another stamp replaces it.
+    ///
+    /// # Errors
+    /// Fails when the fleet has ended.
+    pub async fn keep_source(&self, order: SourceOrder) -> Result<(), FleetGone> {
+        self.send(Command::KeepSource(Box::new(order))).await
+    }
+
+    /// Ends a source and every watch on it.
+    ///
+    /// # Errors
+    /// Fails when the fleet has ended.
+    pub async fn drop_source(&self, key: &KubeProviderKey) -> Result<(), FleetGone> {
+        self.send(Command::DropSource(key.clone())).await
+    }
+
+    /// Mirrors a target. It is remembered, so a branch writer or source that starts later, or again, gets it.
+    ///
+    /// # Errors
+    /// Fails when the fleet has ended.
+    pub async fn mirror(&self, order: MirrorOrder) -> Result<(), FleetGone> {
+        self.send(Command::Mirror(Box::new(order))).await
+    }
+
+    /// Stops mirroring a target. What was decided for it is still published.
+    ///
+    /// # Errors
+    /// Fails when the fleet has ended.
+    pub async fn withdraw(&self, target: &TargetKey) -> Result<(), FleetGone> {
+        self.send(Command::Withdraw(target.clone())).await
+    }
+
+    /// Asks for a fresh snapshot of one collection of a target, or of all of them.
+    ///
+    /// # Errors
+    /// Fails when the fleet has ended.
+    pub async fn resync(
+        &self,
+        target: &TargetKey,
+        collection: Option<Collection>,
+    ) -> Result<(), FleetGone> {
+        self.send(Command::Resync(target.clone(), collection)).await
+    }
+
+    async fn send(&self, command: Command) -> Result<(), FleetGone> {
+        self.commands.send(command).await.map_err(|_| FleetGone)
+    }
+}

@@ -1,0 +1,30 @@
+//! Joins a watch to a branch writer.
+
+use branch::BranchHandle;
+use futures::future::BoxFuture;
+use model::{Delivery, Snapshot};
+use source::{Handover, Sink};
+
+/// The inbox of one branch writer, as a source sees it.
+pub(crate) struct BranchSink(pub(crate) BranchHandle);
+
+impl Sink for BranchSink {
+    fn offer(&self, delivery: Delivery) -> BoxFuture<'_, Handover> {
+        Box::pin(async move { answer(self.0.offer(delivery).await) })
+    }
+
+    fn snapshot(&self, snapshot: Snapshot) -> BoxFuture<'_, Handover> {
+        Box::pin(async move { answer(self.0.snapshot(snapshot).await) })
+    }
+
+    fn intake_paused(&self) -> bool {
+        self.0.intake_paused()
+    }
+}
+
+fn answer(result: Result<(), branch::Closed>) -> Handover {
+    match result {
+        Ok(()) => Handover::Accepted,
+        Err(branch::Closed) => Handover::Closed,
+    }
+}
