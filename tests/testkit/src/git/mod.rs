@@ -1,0 +1,17 @@
+//! Real Git servers on loopback, and the people who push to them.
+//!
+//! The protocol is spoken by the installed `git` and `sshd`; what is ours is only the little that
+//! connects them to a port. Read `repository` for what is served, `http` and `ssh` for how, and
+//! `clone` for the other person.
+
+mod cgi;
+mod clone;
+mod http;
+mod program;
+mod repository;
+mod ssh;
+
+pub use self::clone::GitClone;
+pub use self::http::{Access, GitServer, GitServerBuilder, Request};
+pub use self::repository::{ObjectFormat, Repository, Update};
+pub use self::ssh::{SshKey, SshServer, find_sshd};

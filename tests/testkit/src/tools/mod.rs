@@ -1,0 +1,167 @@
+//! The programs of the control plane, built from source once and kept in a cache.
+//!
+//! Each program comes out of a Go module under `tests/controlplane` that only pins versions. The
+//! cache is outside the clone and named after everything that decides what the program becomes:
+//! the module's two files, the Go version and the build flags. Two processes that need the same
+//! program at the same time build it once.
+//!
+//! Read [`Tool`] for what there is, `module` for what is built and how, `build` for the doing.
+
+mod build;
+mod go;
+mod module;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::{env, fs};
+
+use anyhow::{Context, Error, Result, bail};
+
+/// A program that can be built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Tool {
+    /// The store of the API server.
+    Etcd,
+    /// The Kubernetes API server.
+    KubeApiserver,
+    /// The command line client.
+    Kubectl,
+    /// The Kubernetes controllers.
+    KubeControllerManager,
+    /// The package manager that installs our chart.
+    Helm,
+    /// The reference for rendering.
+    Kustomize,
+    /// The reference for encrypted files.
+    Sops,
+}
+
+impl Tool {
+    /// Every tool, in an order that brings a control plane up first.
+    pub const ALL: [Self; 7] = [
+        Self::Etcd,
+        Self::KubeApiserver,
+        Self::Kubectl,
+        Self::KubeControllerManager,
+        Self::Helm,
+        Self::Kustomize,
+        Self::Sops,
+    ];
+
+    /// Returns the name of the program's file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Etcd => "etcd",
+            Self::KubeApiserver => "kube-apiserver",
+            Self::Kubectl => "kubectl",
+            Self::KubeControllerManager => "kube-controller-manager",
+            Self::Helm => "helm",
+            Self::Kustomize => "kustomize",
+            Self::Sops => "sops",
+        }
+    }
+}
+
+impl fmt::Display for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Tool {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        match Self::ALL.into_iter().find(|tool| tool.name() == name) {
+            Some(tool) => Ok(tool),
+            None => bail!(
+                "no tool is called {name}; there are {}",
+                Self::ALL.map(Self::name).join(", ")
+            ),
+        }
+    }
+}
+
+/// Programs that have been built and where they are.
+#[derive(Clone, Debug)]
+pub struct Tools {
+    paths: BTreeMap<Tool, PathBuf>,
+}
+
+impl Tools {
+    /// Builds what is missing of `wanted` and returns where everything is.
+    ///
+    /// Progress goes to standard error; nothing is printed when nothing has to be built.
+    pub fn ensure(wanted: &[Tool]) -> Result<Self> {
+        let cache = cache_folder()?;
+        let mut paths = BTreeMap::new();
+        for &tool in wanted {
+            paths.insert(tool, build::ensure(tool, &cache)?);
+        }
+        Ok(Self { paths })
+    }
+
+    /// Adds a tool that is somewhere already.
+    pub(crate) fn insert(&mut self, tool: Tool, path: PathBuf) {
+        self.paths.insert(tool, path);
+    }
+
+    /// Returns the path of a tool, or fails when it was not among the wanted ones.
+    pub fn path(&self, tool: Tool) -> Result<&Path> {
+        let path = self.paths.get(&tool);
+        path.map(PathBuf::as_path)
+            .with_context(|| format!("{tool} was not asked for"))
+    }
+
+    /// Returns every tool with its path.
+    pub fn iter(&self) -> impl Iterator<Item = (Tool, &Path)> {
+        self.paths
+            .iter()
+            .map(|(tool, path)| (*tool, path.as_path()))
+    }
+
+    /// Returns the value of `PATH` that finds these tools first.
+    pub fn search_path(&self) -> Result<OsString> {
+        let mut folders: Vec<PathBuf> = self
+            .paths
+            .values()
+            .filter_map(|path| path.parent())
+            .map(Path::to_owned)
+            .collect();
+        folders.dedup();
+        if let Some(inherited) = env::var_os("PATH") {
+            folders.extend(env::split_paths(&inherited));
+        }
+        env::join_paths(folders).context("a folder of PATH has a colon in its name")
+    }
+}
+
+/// Returns the folder that holds a subfolder for each state of each module.
+fn cache_folder() -> Result<PathBuf> {
+    let base = match env::var_os("XDG_CACHE_HOME").filter(|value| !value.is_empty()) {
+        Some(folder) => PathBuf::from(folder),
+        None => env::home_dir()
+            .context("there is no home directory to keep the built tools in; set XDG_CACHE_HOME")?
+            .join(".cache"),
+    };
+    let folder = base.join("gitops-reverser").join("controlplane");
+    fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    Ok(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tool_is_found_by_its_name() {
+        for tool in Tool::ALL {
+            assert_eq!(tool.name().parse::<Tool>().unwrap(), tool);
+        }
+        let error = "docker".parse::<Tool>().unwrap_err().to_string();
+        assert!(error.contains("kube-apiserver"), "{error}");
+    }
+}

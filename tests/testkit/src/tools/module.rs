@@ -1,0 +1,194 @@
+//! What is built: the Go module of a tool, its package, its flags, and the key of all that.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use sha2::{Digest, Sha256};
+
+use super::Tool;
+use super::go::{Go, wanted_version};
+
+/// Builds no C code, and leaves the machine's paths out of the program.
+const FLAGS: [&str; 1] = ["-trimpath"];
+/// Leaves out symbols and debug information, which halves the programs.
+const STRIP: &str = "-s -w";
+
+/// The part of a [`Tool`] that says where its source comes from.
+struct Source {
+    module: &'static str,
+    package: &'static str,
+}
+
+fn source(tool: Tool) -> Source {
+    let (module, package) = match tool {
+        Tool::Etcd => ("etcd", "go.etcd.io/etcd/server/v3"),
+        Tool::KubeApiserver => ("kubernetes", "k8s.io/kubernetes/cmd/kube-apiserver"),
+        Tool::Kubectl => ("kubernetes", "k8s.io/kubernetes/cmd/kubectl"),
+        Tool::KubeControllerManager => (
+            "kubernetes",
+            "k8s.io/kubernetes/cmd/kube-controller-manager",
+        ),
+        Tool::Helm => ("helm", "helm.sh/helm/v3/cmd/helm"),
+        Tool::Kustomize => ("kustomize", "sigs.k8s.io/kustomize/kustomize/v5"),
+        Tool::Sops => ("sops", "github.com/getsops/sops/v3/cmd/sops"),
+    };
+    Source { module, package }
+}
+
+/// Everything that decides what a program becomes.
+#[derive(Debug)]
+pub(super) struct Recipe {
+    /// The folder of the Go module.
+    pub(super) folder: PathBuf,
+    /// The arguments of `go` without the output file.
+    pub(super) arguments: Vec<String>,
+    /// The name of the folder in the cache.
+    pub(super) cache_name: String,
+}
+
+impl Recipe {
+    pub(super) fn of(tool: Tool) -> Result<Self> {
+        let source = source(tool);
+        let folder = modules_folder().join(source.module);
+        let go_mod = read(&folder.join("go.mod"))?;
+        let go_sum = read(&folder.join("go.sum"))?;
+        let go = Go::find(&folder, wanted_version(&go_mod)?)?;
+        let link_flags = link_flags(&go_mod)?;
+
+        let mut key = Sha256::new();
+        let parts = [
+            &go_mod,
+            &go_sum,
+            &go.version,
+            &go.platform,
+            FLAGS[0],
+            &link_flags,
+        ];
+        for part in parts {
+            key.update(part.len().to_be_bytes());
+            key.update(part);
+        }
+        let key: String = key
+            .finalize()
+            .iter()
+            .take(8)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+
+        let mut arguments = vec!["build".to_owned()];
+        arguments.extend(FLAGS.map(str::to_owned));
+        arguments.extend(["-ldflags".to_owned(), link_flags, source.package.to_owned()]);
+        Ok(Self {
+            folder,
+            arguments,
+            cache_name: format!("{}-{key}", source.module),
+        })
+    }
+}
+
+fn modules_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("controlplane")
+}
+
+fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// Kubernetes learns its version from the linker; without it, clients take the server for v0.0.0.
+fn link_flags(go_mod: &str) -> Result<String> {
+    let Some(version) = required_version(go_mod, "k8s.io/kubernetes") else {
+        return Ok(STRIP.to_owned());
+    };
+    let mut numbers = version.trim_start_matches('v').split('.');
+    let (Some(major), Some(minor)) = (numbers.next(), numbers.next()) else {
+        anyhow::bail!("{version} is not a version of Kubernetes");
+    };
+    let variable =
+        |name: &str, value: &str| format!(" -X k8s.io/component-base/version.{name}={value}");
+    Ok([
+        STRIP.to_owned(),
+        variable("gitVersion", version),
+        variable("gitMajor", major),
+        variable("gitMinor", minor),
+    ]
+    .concat())
+}
+
+/// Finds the version that a go.mod file requires of a module.
+fn required_version<'a>(go_mod: &'a str, module: &str) -> Option<&'a str> {
+    go_mod.lines().find_map(|line| {
+        let mut words = line
+            .trim()
+            .trim_start_matches("require ")
+            .split_whitespace();
+        (words.next() == Some(module))
+            .then(|| words.next())
+            .flatten()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_of_kubernetes_comes_from_its_go_mod() {
+        let go_mod = "module x\n\nrequire (\n\tk8s.io/kubernetes v1.36.3 // indirect\n)\n";
+        let flags = link_flags(go_mod).unwrap();
+        assert_eq!(
+            flags,
+            "-s -w -X k8s.io/component-base/version.gitVersion=v1.36.3 -X \
+             k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36"
+        );
+    }
+
+    #[test]
+    fn other_modules_get_no_version() {
+        assert_eq!(
+            link_flags("module x\nrequire go.etcd.io/etcd v3.6.16\n").unwrap(),
+            "-s -w"
+        );
+    }
+
+    #[test]
+    fn a_module_holds_tools_and_pinned_versions_only() {
+        for tool in Tool::ALL {
+            let go_mod = read(&modules_folder().join(source(tool).module).join("go.mod")).unwrap();
+            for (directive, rest) in directives(&go_mod) {
+                let allowed = match directive {
+                    "module" | "go" | "tool" => true,
+                    "require" => rest.contains(" v"),
+                    "replace" => rest
+                        .split_once(" => ")
+                        .is_some_and(|(old, new)| new.starts_with(&format!("{old} v"))),
+                    _ => false,
+                };
+                assert!(allowed, "{tool}: {directive} {rest}");
+            }
+        }
+    }
+
+    /// Reads each line of a go.mod file as a directive and its arguments, blocks taken apart.
+    fn directives(go_mod: &str) -> Vec<(&str, &str)> {
+        let mut block = None;
+        let mut directives = Vec::new();
+        for line in go_mod
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty())
+        {
+            if let Some(name) = line.strip_suffix(" (") {
+                block = Some(name);
+            } else if line == ")" {
+                block = None;
+            } else {
+                directives.push(match block {
+                    Some(name) => (name, line),
+                    None => line.split_once(' ').unwrap_or((line, "")),
+                });
+            }
+        }
+        directives
+    }
+}
