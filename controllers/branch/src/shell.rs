@@ -217,9 +217,15 @@ impl BranchActor {
         let metrics = self.metrics.clone();
         self.job = Some(tokio::task::spawn_blocking(move || {
             let started = Instant::now();
-            let published = request.publish;
+            let may_push = request.publish;
+            let drafts = request.drafts.clone();
             let outcome = workshop.run(request);
-            metrics.note_cycle(&outcome, published, started.elapsed());
+            metrics.note_cycle(&outcome, may_push, started.elapsed());
+            for decided in &outcome.drafts {
+                if let Some(draft) = drafts.iter().find(|draft| draft.id == decided.id) {
+                    metrics.note_draft(draft.target_key(), &decided.result);
+                }
+            }
             (workshop, outcome)
         }));
     }
@@ -262,7 +268,7 @@ impl BranchActor {
             }
         }
         if self.occurrences.try_send(occurrence).is_err() {
-            self.metrics.note_dropped_occurrence();
+            self.metrics.note_dropped_announcement();
         }
     }
 }

@@ -1,0 +1,191 @@
+//! One Kubernetes document of a folder, with its identity.
+
+use model::{Namespace, ObjectName, RepoPath, ResourceId};
+use serde_json::Value;
+
+use crate::folder::TypeCatalog;
+use crate::yaml::Reading;
+
+/// A Kubernetes document: it has an `apiVersion`, a `kind` and a `metadata.name`.
+#[derive(Clone, PartialEq)]
+pub struct Document {
+    /// Its file.
+    pub path: RepoPath,
+    /// Its position in the file, counted from 0.
+    pub index: usize,
+    /// The line where it starts, counted from 1.
+    pub line: u32,
+    /// `apiVersion` as it is written.
+    pub api_version: String,
+    /// `kind` as it is written.
+    pub kind: String,
+    /// Which object it is.
+    pub join: Join,
+    /// What it means.
+    pub value: Value,
+    /// Whether SOPS encrypted it.
+    pub encrypted: bool,
+    /// What makes it unsafe to edit, with its line. It claims its identity all the same (IX-6).
+    pub problem: Option<(u32, String)>,
+    pub(crate) claim: Claim,
+}
+
+/// Which object a document stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Join {
+    /// This one.
+    Object(ResourceId),
+    /// The kind is not in the catalog, so the document is never touched (IX-10).
+    UnknownKind,
+    /// The kind lives in namespaces and the document names none. Nothing is inferred (NS-4): whoever applies the
+    /// folder decides the namespace, so the document may be any object or several, and is never touched.
+    NoNamespace,
+    /// A name that no object can have, as in an encrypted or templated document.
+    NoObject,
+}
+
+/// What makes two documents the same one: version-free, so that two versions of one object clash.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Claim {
+    group: String,
+    kind: String,
+    namespace: Option<String>,
+    name: String,
+}
+
+/// What a document of a text turned out to be.
+#[derive(Clone, PartialEq)]
+pub(crate) enum Content {
+    Document(Box<Document>),
+    /// Nothing, or comments only.
+    Empty,
+    /// A list of objects in one document.
+    List,
+    /// YAML of another kind.
+    Other,
+}
+
+/// Says what a document of a text is. `namespace` is the one that documents without a namespace belong to, where
+/// the target says so.
+pub(crate) fn classify(
+    path: &RepoPath,
+    index: usize,
+    reading: Reading,
+    catalog: &TypeCatalog,
+    namespace: Option<&Namespace>,
+) -> Content {
+    if reading.is_empty {
+        return Content::Empty;
+    }
+    let text = |value: Option<&Value>| {
+        value
+            .and_then(Value::as_str)
+            .filter(|text| !text.is_empty())
+            .map(str::to_owned)
+    };
+    let metadata = reading.value.get("metadata");
+    let api_version = text(reading.value.get("apiVersion"));
+    let kind = text(reading.value.get("kind"));
+    let (Some(api_version), Some(kind)) = (api_version, kind) else {
+        return Content::Other;
+    };
+    if kind.ends_with("List") && reading.value.get("items").is_some_and(Value::is_array) {
+        return Content::List;
+    }
+    let Some(name) = text(metadata.and_then(|metadata| metadata.get("name"))) else {
+        return Content::Other;
+    };
+    let group = api_version
+        .split_once('/')
+        .map_or("", |(group, _)| group)
+        .to_owned();
+    let mut claim = Claim {
+        namespace: text(metadata.and_then(|metadata| metadata.get("namespace"))),
+        group,
+        kind: kind.clone(),
+        name,
+    };
+    let join = join(&mut claim, catalog, namespace);
+    Content::Document(Box::new(Document {
+        path: path.clone(),
+        index,
+        line: reading.line,
+        api_version,
+        kind,
+        join,
+        encrypted: is_encrypted(&reading.value),
+        value: reading.value,
+        problem: reading.problem,
+        claim,
+    }))
+}
+
+fn join(claim: &mut Claim, catalog: &TypeCatalog, namespace: Option<&Namespace>) -> Join {
+    let Some(known) = catalog.find(&claim.group, &claim.kind) else {
+        return Join::UnknownKind;
+    };
+    if !known.namespaced {
+        claim.namespace = None;
+    } else if claim.namespace.is_none() {
+        claim.namespace = namespace.map(|namespace| namespace.as_str().to_owned());
+        if claim.namespace.is_none() {
+            return Join::NoNamespace;
+        }
+    }
+    // A name that SOPS encrypted is no name: such a document is never touched (SE-9).
+    let is_sealed = |text: &str| text.starts_with("ENC[");
+    if is_sealed(&claim.name) || claim.namespace.as_deref().is_some_and(is_sealed) {
+        return Join::NoObject;
+    }
+    let namespace = match claim.namespace.clone().map(Namespace::new) {
+        None => None,
+        Some(Ok(namespace)) => Some(namespace),
+        Some(Err(_)) => return Join::NoObject,
+    };
+    match ObjectName::new(claim.name.clone()) {
+        Ok(name) => Join::Object(ResourceId {
+            type_id: known.type_id.clone(),
+            namespace,
+            name,
+        }),
+        Err(_) => Join::NoObject,
+    }
+}
+
+/// Says whether a document carries what SOPS writes: its block with a message authentication code.
+pub(crate) fn is_encrypted(value: &Value) -> bool {
+    value
+        .get("sops")
+        .is_some_and(|sops| sops.get("mac").is_some())
+}
+
+impl Document {
+    /// Returns the object that the document stands for, if it is known.
+    pub fn id(&self) -> Option<&ResourceId> {
+        match &self.join {
+            Join::Object(id) => Some(id),
+            Join::UnknownKind | Join::NoNamespace | Join::NoObject => None,
+        }
+    }
+
+    /// Returns the document's name for messages: kind and name as they are written.
+    pub fn title(&self) -> String {
+        match &self.claim.namespace {
+            Some(namespace) => format!("{} {namespace}/{}", self.kind, self.claim.name),
+            None => format!("{} {}", self.kind, self.claim.name),
+        }
+    }
+}
+
+impl std::fmt::Debug for Document {
+    /// Shows the place and the identity only: a document may hold a secret in plain text.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "Document({} in {} line {})",
+            self.title(),
+            self.path,
+            self.line
+        )
+    }
+}

@@ -1,0 +1,62 @@
+//! The one role that each entry below a folder has (SC-1 to SC-15, as far as plain folders go).
+
+use model::FileEntry;
+
+/// What an entry is to the folder. The first rule that fits decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// The rules for what is not looked at.
+    IgnoreRules,
+    /// Ignore rules below the root of the folder, which nobody reads.
+    MisplacedIgnoreRules,
+    /// A kustomization.
+    Kustomization,
+    /// The configuration of SOPS.
+    SopsConfig,
+    /// YAML that may hold managed documents.
+    Candidate,
+    /// YAML above the size limit.
+    TooLarge,
+    /// A symbolic link where content is expected.
+    Link,
+    /// A submodule.
+    Submodule,
+    /// Anything else: left alone, never a reason to refuse (D28).
+    Passenger,
+}
+
+/// Returns the role of an entry, by its path below the folder.
+pub(crate) fn role(below: &str, entry: &FileEntry) -> Role {
+    let name = below.rsplit('/').next().unwrap_or(below);
+    match entry {
+        FileEntry::Submodule => return Role::Submodule,
+        FileEntry::Symlink if is_opaque_link(name) => return Role::Link,
+        FileEntry::Symlink => return Role::Passenger,
+        FileEntry::Regular { .. } | FileEntry::TooLarge { .. } => {}
+    }
+    match name {
+        ".gittargetignore" if below == name => Role::IgnoreRules,
+        ".gittargetignore" => Role::MisplacedIgnoreRules,
+        "kustomization.yaml" | "kustomization.yml" | "Kustomization" => Role::Kustomization,
+        ".sops.yaml" => Role::SopsConfig,
+        _ if is_yaml(name) => match entry {
+            FileEntry::TooLarge { .. } => Role::TooLarge,
+            FileEntry::Regular { .. } | FileEntry::Symlink | FileEntry::Submodule => {
+                Role::Candidate
+            }
+        },
+        _ => Role::Passenger,
+    }
+}
+
+/// Says whether a file name is that of YAML.
+pub(crate) fn is_yaml(name: &str) -> bool {
+    name.ends_with(".yaml") || name.ends_with(".yml")
+}
+
+/// Says whether a link may hide manifests: one with a YAML name does, and one without any extension may lead to
+/// a folder, which the tree alone does not tell. What people commonly link without an extension is let through.
+fn is_opaque_link(name: &str) -> bool {
+    const COMMON: [&str; 4] = ["LICENSE", "LICENCE", "COPYING", "NOTICE"];
+    is_yaml(name) || (!name.contains('.') && !COMMON.contains(&name))
+}

@@ -1,0 +1,154 @@
+//! The actions of a batch on one file, and the text that comes out.
+//!
+//! Edits come first, in one pass over the text; then removals; then new documents, ordered by identity. So the
+//! result does not depend on the order in which the wishes came (MD-3). An action that fails is refused by
+//! itself and leaves the others alone (D53).
+
+use std::collections::BTreeMap;
+
+use model::{Refusal, RepoPath, ResourceId};
+use serde_json::{Map, Value};
+
+use super::refuse::{self, Unplaced};
+use crate::folder::Document;
+use crate::yaml;
+
+/// What is to be done to one file.
+#[derive(Default)]
+pub(crate) struct FileWork {
+    /// Documents that get another value, by their position.
+    pub(crate) edits: BTreeMap<usize, Edit>,
+    /// Documents that go, by their position.
+    pub(crate) removals: BTreeMap<usize, ResourceId>,
+    /// Documents that come, by the identity of their object.
+    pub(crate) additions: BTreeMap<ResourceId, Map<String, Value>>,
+}
+
+/// A document and what it should say.
+pub(crate) struct Edit {
+    pub(crate) id: ResourceId,
+    pub(crate) wanted: Value,
+}
+
+/// The text that a file gets.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum NewText {
+    Text(String),
+    Removed,
+}
+
+/// What came of the work on one file.
+pub(crate) struct Done {
+    pub(crate) text: NewText,
+    /// The work without what was refused.
+    pub(crate) work: FileWork,
+    /// The objects that could not be served, with the reason.
+    pub(crate) refused: BTreeMap<ResourceId, Refusal>,
+}
+
+/// Does the work on one file.
+pub(crate) fn apply(
+    path: &RepoPath,
+    text: Option<&str>,
+    documents: &[Document],
+    mut work: FileWork,
+) -> Done {
+    let mut refused = BTreeMap::new();
+    let before = text.unwrap_or_default();
+    let edited = edit(before, documents, &mut work, &mut refused);
+    let all_go = !documents.is_empty() && work.removals.len() == documents.len();
+    let kept = if all_go {
+        String::new()
+    } else {
+        remove(edited, documents, &mut work, &mut refused)
+    };
+    let added = add(path, kept, &mut work, &mut refused);
+    let gone = all_go && work.additions.is_empty();
+    Done {
+        text: if gone {
+            NewText::Removed
+        } else {
+            NewText::Text(added)
+        },
+        work,
+        refused,
+    }
+}
+
+/// Edits all documents at once, and one by one where that fails, to find the ones that cannot be.
+fn edit(
+    text: &str,
+    documents: &[Document],
+    work: &mut FileWork,
+    refused: &mut BTreeMap<ResourceId, Refusal>,
+) -> String {
+    let all: Vec<(usize, &Value)> = work
+        .edits
+        .iter()
+        .map(|(index, edit)| (*index, &edit.wanted))
+        .collect();
+    if let Ok(edited) = yaml::edit(text, &all) {
+        return edited;
+    }
+    let mut current = text.to_owned();
+    work.edits.retain(
+        |index, edit| match yaml::edit(&current, &[(*index, &edit.wanted)]) {
+            Ok(edited) => {
+                current = edited;
+                true
+            }
+            Err(error) => {
+                let refusal = refuse::not_expressible(&edit.id, &documents[*index], &error);
+                refused.insert(edit.id.clone(), refusal);
+                false
+            }
+        },
+    );
+    current
+}
+
+fn remove(
+    text: String,
+    documents: &[Document],
+    work: &mut FileWork,
+    refused: &mut BTreeMap<ResourceId, Refusal>,
+) -> String {
+    if work.removals.is_empty() {
+        return text;
+    }
+    let positions: Vec<usize> = work.removals.keys().copied().collect();
+    match yaml::remove(&text, &positions) {
+        Ok(kept) => kept,
+        Err(error) => {
+            for (index, id) in std::mem::take(&mut work.removals) {
+                refused.insert(
+                    id.clone(),
+                    refuse::not_expressible(&id, &documents[index], &error),
+                );
+            }
+            text
+        }
+    }
+}
+
+fn add(
+    path: &RepoPath,
+    mut text: String,
+    work: &mut FileWork,
+    refused: &mut BTreeMap<ResourceId, Refusal>,
+) -> String {
+    work.additions.retain(
+        |id, value| match yaml::append(&text, &yaml::canonical(value)) {
+            Ok(longer) => {
+                text = longer;
+                true
+            }
+            Err(_) => {
+                let refusal = refuse::unplaced(id, Some(path), Unplaced::MultiDocumentTarget);
+                refused.insert(id.clone(), refusal);
+                false
+            }
+        },
+    );
+    text
+}

@@ -1,0 +1,218 @@
+//! What a plan answers.
+
+use model::{Files, Refusal, RepoPath, ResourceId};
+use serde::Serialize;
+
+use crate::plan::DecidedActions;
+use crate::preview;
+
+/// The answer to a batch of intents. The same input gives the same bytes, whatever the order of the intents.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// Whether the folder may be written at all.
+    pub folder: FolderVerdict,
+    /// The files that change, by path. Empty when nothing does (PI-5).
+    pub edits: Vec<FileEdit>,
+    /// What becomes of each object, by identity.
+    pub decisions: Vec<ObjectDecision>,
+    /// What a replay repeats.
+    pub decided: DecidedActions,
+    /// The documents that a removal left where they are.
+    pub retained: Vec<Retained>,
+}
+
+/// The judgement of the acceptance gate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub enum FolderVerdict {
+    /// The folder may be written.
+    Accepted(FolderFacts),
+    /// It may not; every issue is listed, by path, line and kind.
+    Refused(Vec<Refusal>),
+}
+
+/// What an accepted folder holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct FolderFacts {
+    /// Kubernetes documents.
+    pub documents: usize,
+    /// Files that hold them.
+    pub files: usize,
+    /// Documents of a kind that the catalog does not know; they are never touched.
+    pub unknown_kinds: usize,
+    /// Documents of a namespaced kind without a namespace; they belong to no object and are never touched.
+    pub without_namespace: usize,
+    /// Encrypted documents.
+    pub encrypted: usize,
+}
+
+/// One change of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileEdit {
+    /// The file, from the root of the repository.
+    pub path: RepoPath,
+    /// What it becomes. A file that exists keeps its mode.
+    pub content: FileContent,
+}
+
+/// The new content of a file.
+#[derive(Clone, PartialEq, Eq)]
+pub enum FileContent {
+    /// These bytes, readable by anybody who can read the repository.
+    Plain(Vec<u8>),
+    /// The file is gone.
+    Removed,
+}
+
+/// What becomes of one object.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ObjectDecision {
+    /// The object.
+    pub id: ResourceId,
+    /// What becomes of it.
+    pub decision: Decision,
+}
+
+/// What becomes of an object's document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub enum Decision {
+    /// The folder already says it.
+    NoChange,
+    /// The document is edited where it is.
+    Edited {
+        /// Its file.
+        path: RepoPath,
+    },
+    /// A new document is written.
+    Created {
+        /// Its file.
+        path: RepoPath,
+        /// What chose the path.
+        source: PlacementSource,
+    },
+    /// The document is taken out.
+    Removed {
+        /// Its file.
+        path: RepoPath,
+    },
+    /// The object is gone and its document stays.
+    Retained {
+        /// Its file.
+        path: RepoPath,
+        /// Why it stays.
+        reason: RetainedReason,
+    },
+    /// Nothing is written for the object.
+    Refused(Refusal),
+}
+
+/// What chose the path of a new document; the text is the label that placements are counted by (PL-18).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlacementSource {
+    /// The template of the object's type.
+    ByType,
+    /// The catch-all template.
+    Default,
+    /// The folder's one kustomization.
+    KustomizeRoot,
+    /// The built-in path.
+    Builtin,
+}
+
+impl PlacementSource {
+    /// Returns the text that metrics use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ByType => "by_type",
+            Self::Default => "default",
+            Self::KustomizeRoot => "kustomize_root",
+            Self::Builtin => "builtin",
+        }
+    }
+}
+
+/// A document whose object is gone and that stays (D59).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Retained {
+    /// The object.
+    pub id: ResourceId,
+    /// The document's file.
+    pub path: RepoPath,
+    /// Why it stays.
+    pub reason: RetainedReason,
+}
+
+/// Why a document stays although its object is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RetainedReason {
+    /// The prune mode removes nothing.
+    PruneNever,
+    /// The prune mode removes only what was seen to go, and a snapshot merely lacks the object.
+    PruneOnEvent,
+}
+
+impl FolderVerdict {
+    /// Says whether the folder may be written.
+    pub fn is_accepted(&self) -> bool {
+        match self {
+            Self::Accepted(_) => true,
+            Self::Refused(_) => false,
+        }
+    }
+
+    /// Returns the issues of a refused folder.
+    pub fn issues(&self) -> &[Refusal] {
+        match self {
+            Self::Accepted(_) => &[],
+            Self::Refused(issues) => issues,
+        }
+    }
+}
+
+impl Outcome {
+    /// Returns the refusals of single objects, by identity.
+    pub fn refusals(&self) -> impl Iterator<Item = &Refusal> {
+        self.decisions
+            .iter()
+            .filter_map(|decision| match &decision.decision {
+                Decision::Refused(refusal) => Some(refusal),
+                Decision::NoChange
+                | Decision::Edited { .. }
+                | Decision::Created { .. }
+                | Decision::Removed { .. }
+                | Decision::Retained { .. } => None,
+            })
+    }
+
+    /// The outcome that does nothing, for an accepted folder.
+    pub(crate) fn nothing() -> Self {
+        Self {
+            folder: FolderVerdict::Accepted(FolderFacts::default()),
+            edits: Vec::new(),
+            decisions: Vec::new(),
+            decided: DecidedActions::default(),
+            retained: Vec::new(),
+        }
+    }
+
+    /// Says whether committing this outcome would change nothing.
+    pub fn is_empty(&self) -> bool {
+        self.edits.is_empty()
+    }
+
+    /// Returns the unified diff of all edits against the files that were planned on.
+    pub fn diff(&self, files: &Files) -> String {
+        preview::diff(files, &self.edits)
+    }
+}
+
+impl std::fmt::Debug for FileContent {
+    /// Shows the size only: a mirrored object's content does not belong in a log.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Plain(bytes) => write!(f, "Plain({} bytes)", bytes.len()),
+            Self::Removed => f.write_str("Removed"),
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The reasons for which one object is not written.
+
+use model::{
+    Actor, DesiredObject, IssueKind, Location, Refusal, RefusalCode, RefusalScope, RepoPath,
+    ResourceId,
+};
+
+use crate::folder::Document;
+use crate::yaml::EditError;
+
+/// Why a placement fails; each is a code of its own, which metrics count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unplaced {
+    /// No file can have the path.
+    InvalidPath(&'static str),
+    /// The file is encrypted.
+    PlaintextOntoEncrypted,
+    /// The file cannot take another document without loss.
+    MultiDocumentTarget,
+}
+
+/// The object must be encrypted, and nothing can encrypt it.
+pub(crate) fn sensitive(id: &ResourceId, document: Option<&Document>) -> Refusal {
+    Refusal {
+        code: RefusalCode::EncryptionNotConfigured,
+        issue: Some(IssueKind::PlaintextSensitive),
+        scope: RefusalScope::Object,
+        object: Some(id.clone()),
+        at: document.map(at_document),
+        actor: Actor::Platform,
+        message: format!("{id} is sensitive and no encryption is configured, so it is not written"),
+        remedy: "configure encryption for the target, or take the type out of its rules".to_owned(),
+    }
+}
+
+/// The document holds something that makes an edit unsafe (D25).
+pub(crate) fn not_editable(
+    id: &ResourceId,
+    document: &Document,
+    line: u32,
+    problem: &str,
+) -> Refusal {
+    Refusal {
+        at: Some(Location {
+            path: document.path.clone(),
+            line: Some(line),
+            field: None,
+        }),
+        message: format!("the document of {id} cannot be edited safely: {problem}"),
+        remedy: "rewrite that part of the document by hand".to_owned(),
+        ..edit_refusal(id, document)
+    }
+}
+
+/// The document is encrypted although the object need not be, and the key is not at hand.
+pub(crate) fn encrypted(id: &ResourceId, document: &Document) -> Refusal {
+    Refusal {
+        code: RefusalCode::EncryptionNotConfigured,
+        actor: Actor::Platform,
+        message: format!("the document of {id} is encrypted and no encryption is configured"),
+        remedy: "configure encryption for the target".to_owned(),
+        ..edit_refusal(id, document)
+    }
+}
+
+/// The document is of another version of the type than the object was read in (D58).
+pub(crate) fn other_version(
+    id: &ResourceId,
+    document: &Document,
+    desired: &DesiredObject,
+) -> Refusal {
+    let read = desired.served().api_version();
+    Refusal {
+        at: Some(Location {
+            path: document.path.clone(),
+            line: Some(document.line),
+            field: Some("apiVersion".to_owned()),
+        }),
+        actor: Actor::Nobody,
+        message: format!(
+            "the document of {id} is written as {} and the object was read as {read}, so an edit would mix two versions",
+            document.api_version
+        ),
+        remedy: format!("write the document as {read}"),
+        ..edit_refusal(id, document)
+    }
+}
+
+/// No change of the text reads back as wanted.
+pub(crate) fn not_expressible(id: &ResourceId, document: &Document, error: &EditError) -> Refusal {
+    match error {
+        EditError::NotEditable { line, problem } => not_editable(id, document, *line, problem),
+        EditError::Syntax(_) | EditError::NoDocument(_) | EditError::NotExpressible => Refusal {
+            message: format!("no edit of the document of {id} reads back as the live object"),
+            remedy: "write the document in a plainer form, or remove it so that it is written anew"
+                .to_owned(),
+            ..edit_refusal(id, document)
+        },
+    }
+}
+
+/// The new document has no place.
+pub(crate) fn unplaced(id: &ResourceId, path: Option<&RepoPath>, why: Unplaced) -> Refusal {
+    let place = path.map_or_else(|| "its path".to_owned(), ToString::to_string);
+    let (code, message, remedy) = match why {
+        Unplaced::InvalidPath(problem) => (
+            RefusalCode::InvalidPath,
+            format!("{id} cannot be placed at {place}: {problem}"),
+            "make room at that path, or write the document by hand where it should live",
+        ),
+        Unplaced::PlaintextOntoEncrypted => (
+            RefusalCode::PlaintextOntoEncrypted,
+            format!("{id} would join the encrypted file {place}"),
+            "move the encrypted document to a file of its own",
+        ),
+        Unplaced::MultiDocumentTarget => (
+            RefusalCode::MultiDocumentTarget,
+            format!("the file {place} cannot take the document of {id} without loss"),
+            "write the document by hand where it should live",
+        ),
+    };
+    Refusal {
+        code,
+        issue: None,
+        scope: RefusalScope::Placement,
+        object: Some(id.clone()),
+        at: path.map(|path| Location {
+            path: path.clone(),
+            line: None,
+            field: None,
+        }),
+        actor: Actor::Author,
+        message,
+        remedy: remedy.to_owned(),
+    }
+}
+
+/// The folder holds documents without a namespace and is fed from several.
+pub(crate) fn several_namespaces(id: &ResourceId) -> Refusal {
+    Refusal {
+        code: RefusalCode::MultipleSourceNamespaces,
+        issue: None,
+        scope: RefusalScope::Target,
+        object: Some(id.clone()),
+        at: None,
+        actor: Actor::Platform,
+        message: "documents without a namespace can come from one namespace only, and several feed the folder".to_owned(),
+        remedy: "unset spec.serializeNamespace, or use one target for each namespace".to_owned(),
+    }
+}
+
+/// The folder is not accepted, so the object is not written.
+pub(crate) fn folder(id: &ResourceId, issues: &[Refusal]) -> Refusal {
+    let first = issues.first();
+    let others = match issues.len() {
+        0 | 1 => String::new(),
+        many => format!(" (and {} more)", many - 1),
+    };
+    let cause = first.map_or_else(String::new, |issue| format!(": {issue}{others}"));
+    Refusal {
+        code: first.map_or(RefusalCode::UnsupportedContent, |issue| issue.code),
+        issue: first.and_then(|issue| issue.issue),
+        scope: RefusalScope::Folder,
+        object: Some(id.clone()),
+        at: first.and_then(|issue| issue.at.clone()),
+        actor: first.map_or(Actor::Author, |issue| issue.actor),
+        message: format!("the folder is not accepted{cause}"),
+        remedy: "resolve the issues of the folder".to_owned(),
+    }
+}
+
+fn edit_refusal(id: &ResourceId, document: &Document) -> Refusal {
+    Refusal {
+        code: RefusalCode::WriteBoundaryRefused,
+        issue: Some(IssueKind::NonEditableDocument),
+        scope: RefusalScope::Object,
+        object: Some(id.clone()),
+        at: Some(at_document(document)),
+        actor: Actor::Author,
+        message: String::new(),
+        remedy: String::new(),
+    }
+}
+
+fn at_document(document: &Document) -> Location {
+    Location {
+        path: document.path.clone(),
+        line: Some(document.line),
+        field: None,
+    }
+}

@@ -1,0 +1,634 @@
+use std::sync::Arc;
+
+use model::sanitize::sanitize;
+use model::{
+    Collection, DesiredObject, FileEntry, Files, FolderPath, IssueKind, LiveObject, Namespace,
+    ObjectName, RefusalCode, RefusalScope, RepoPath, ResourceId, Scope, Selector, ServedType,
+    TypeId,
+};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::TypeCatalog;
+
+fn served(group: &str, resource: &str, kind: &str) -> ServedType {
+    ServedType {
+        type_id: TypeId::new(group, resource),
+        version: "v1".to_owned(),
+        kind: kind.to_owned(),
+        namespaced: !matches!(kind, "Namespace" | "ClusterRole"),
+        sensitive: kind == "Secret",
+    }
+}
+
+fn types() -> Vec<ServedType> {
+    vec![
+        served("", "configmaps", "ConfigMap"),
+        served("", "secrets", "Secret"),
+        served("", "services", "Service"),
+        served("apps", "deployments", "Deployment"),
+        served("rbac.authorization.k8s.io", "clusterroles", "ClusterRole"),
+    ]
+}
+
+fn policy() -> Policy {
+    Policy::new(
+        FolderPath::new("live").unwrap(),
+        types().iter().collect::<TypeCatalog>(),
+    )
+}
+
+fn files(entries: &[(&str, &str)]) -> Files {
+    entries
+        .iter()
+        .map(|(path, text)| {
+            let entry = FileEntry::Regular {
+                bytes: Arc::from(text.as_bytes()),
+                executable: false,
+            };
+            (RepoPath::new(*path).unwrap(), entry)
+        })
+        .collect()
+}
+
+/// Sanitises a live object.
+fn object(value: Value) -> Arc<DesiredObject> {
+    let kind = value["kind"].as_str().unwrap();
+    let served = types()
+        .into_iter()
+        .find(|served| served.kind == kind)
+        .unwrap();
+    let live = LiveObject {
+        served: Arc::new(served),
+        value: value.as_object().unwrap().clone(),
+    };
+    Arc::new(sanitize(&live).unwrap())
+}
+
+fn config_map(name: &str, data: Value) -> Arc<DesiredObject> {
+    object(json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "data": data,
+        "metadata": {"name": name, "namespace": "team-a", "uid": "u", "resourceVersion": "1"},
+    }))
+}
+
+fn id(name: &str) -> ResourceId {
+    ResourceId {
+        type_id: TypeId::new("", "configmaps"),
+        namespace: Some(Namespace::new("team-a").unwrap()),
+        name: ObjectName::new(name).unwrap(),
+    }
+}
+
+fn collection() -> Collection {
+    Collection {
+        type_id: TypeId::new("", "configmaps"),
+        scope: Scope::Namespace(Namespace::new("team-a").unwrap()),
+        selector: Selector::everything(),
+    }
+}
+
+fn document(name: &str, rest: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n  namespace: team-a\n{rest}"
+    )
+}
+
+/// Applies an outcome, as a commit would.
+fn committed(files: &Files, outcome: &Outcome) -> Files {
+    let mut files = files.clone();
+    for edit in &outcome.edits {
+        match &edit.content {
+            FileContent::Plain(bytes) => {
+                let entry = FileEntry::Regular {
+                    bytes: Arc::from(bytes.as_slice()),
+                    executable: false,
+                };
+                files.insert(edit.path.clone(), entry);
+            }
+            FileContent::Removed => {
+                files.remove(&edit.path);
+            }
+        }
+    }
+    files
+}
+
+fn text<'a>(files: &'a Files, path: &str) -> Option<&'a str> {
+    let bytes = files.get(&RepoPath::new(path).unwrap())?.bytes()?;
+    Some(std::str::from_utf8(bytes).unwrap())
+}
+
+/// Plans, proves that a second application changes nothing and that a replay gives the same bytes, and returns
+/// the tree as it is committed.
+fn applied(files: &Files, intents: &[Intent], policy: &Policy) -> (Outcome, Files) {
+    let outcome = plan(files, intents, policy, Mode::Apply);
+    let after = committed(files, &outcome);
+    let again = plan(&after, intents, policy, Mode::Apply);
+    assert!(
+        again.is_empty(),
+        "st-10: not settled:\n{}",
+        again.diff(&after)
+    );
+    assert!(again.decided.is_empty());
+    let json = serde_json::to_string(&outcome.decided).unwrap();
+    let decided: DecidedActions = serde_json::from_str(&json).unwrap();
+    let replayed = plan(files, &[Intent::Replay(decided)], policy, Mode::Apply);
+    let beside = |edits: &[FileEdit]| {
+        edits
+            .iter()
+            .map(|edit| edit.path.clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(beside(&replayed.edits), beside(&outcome.edits), "rp-1");
+    assert_eq!(committed(files, &replayed), after, "rp-1");
+    assert_eq!(
+        plan(files, intents, policy, Mode::Preview),
+        outcome,
+        "e6: preview is the deed"
+    );
+    (outcome, after)
+}
+
+fn upsert(object: &Arc<DesiredObject>) -> Intent {
+    Intent::Upsert(object.clone())
+}
+
+fn only_refusal(outcome: &Outcome) -> model::Refusal {
+    let mut refusals = outcome.refusals();
+    let refusal = refusals.next().unwrap().clone();
+    assert_eq!(refusals.next(), None);
+    refusal
+}
+
+#[test]
+fn ed_1_an_object_is_edited_where_its_document_is_and_one_line_changes() {
+    let before = document("app", "# why\ndata:\n  a: \"1\" # first\n  b: two\n");
+    let files = files(&[("live/anywhere/x.yaml", &before)]);
+    let wish = config_map("app", json!({"a": "2", "b": "two"}));
+    let (outcome, after) = applied(&files, &[upsert(&wish)], &policy());
+    assert_eq!(
+        text(&after, "live/anywhere/x.yaml").unwrap(),
+        before.replace("\"1\" # first", "\"2\" # first")
+    );
+    let path = RepoPath::new("live/anywhere/x.yaml").unwrap();
+    assert_eq!(outcome.decisions[0].decision, Decision::Edited { path });
+    assert!(
+        outcome
+            .diff(&files)
+            .contains("-  a: \"1\" # first\n+  a: \"2\" # first\n")
+    );
+}
+
+#[test]
+fn pl_4_a_new_object_goes_to_the_built_in_path_in_the_canonical_form() {
+    let wish = config_map("app", json!({"b": "on", "a": "x\ny\n"}));
+    let (outcome, after) = applied(&Files::new(), &[upsert(&wish)], &policy());
+    assert_eq!(
+        text(&after, "live/team-a/configmaps/app.yaml").unwrap(),
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: app\n  namespace: team-a\ndata:\n  a: |\n    x\n    y\n  b: \"on\"\n"
+    );
+    assert_eq!(after.len(), 1, "d57: nothing else is written");
+    assert!(matches!(
+        &outcome.decisions[0].decision,
+        Decision::Created {
+            source: PlacementSource::Builtin,
+            ..
+        }
+    ));
+}
+
+#[test]
+fn d57_bootstrap_files_come_only_with_a_first_write_into_no_folder() {
+    let mut policy = policy();
+    policy.bootstrap = true;
+    let wish = [upsert(&config_map("app", json!({"a": "1"})))];
+    let (_, after) = applied(&Files::new(), &wish, &policy);
+    let paths: Vec<&str> = after.keys().map(RepoPath::as_str).collect();
+    assert_eq!(
+        paths,
+        [
+            "live/.gittargetignore",
+            "live/README.md",
+            "live/team-a/configmaps/app.yaml"
+        ]
+    );
+    assert!(plan(&Files::new(), &[], &policy, Mode::Apply).is_empty());
+    let adopted = files(&[("live/x.yaml", &document("old", ""))]);
+    let (_, after) = applied(&adopted, &wish, &policy);
+    assert_eq!(after.len(), 2);
+}
+
+#[test]
+fn d20_what_sanitising_takes_out_is_neither_added_nor_removed() {
+    let before = "apiVersion: v1\nkind: Service\nmetadata:\n  name: s\n  namespace: team-a\n  uid: mine\n  creationTimestamp: null\n  labels:\n    kro.run/owned: \"x\"\n    app: a\nspec:\n  ports:\n    - port: 80\n      nodePort: 30001 # ours\n    - port: 81\nstatus:\n  loadBalancer: {}\n";
+    let files = files(&[("live/s.yaml", before)]);
+    let live = |node_port: u64, app: &str| {
+        object(json!({
+            "apiVersion": "v1", "kind": "Service", "status": {"x": 1},
+            "metadata": {"name": "s", "namespace": "team-a", "uid": "server", "labels": {"app": app}, "finalizers": ["a/b"]},
+            "spec": {"clusterIP": "10.0.0.1", "ports": [{"port": 81, "nodePort": 30009}, {"port": 80, "nodePort": node_port}]},
+        }))
+    };
+    // The live ports stand in another order, so the list differs; nothing else does.
+    let (_, after) = applied(&files, &[upsert(&live(30002, "b"))], &policy());
+    let after = text(&after, "live/s.yaml").unwrap();
+    for kept in [
+        "  uid: mine\n",
+        "creationTimestamp: null",
+        "kro.run/owned: \"x\"",
+        "    app: b\n",
+        "nodePort: 30002",
+        "status:\n  loadBalancer: {}\n",
+    ] {
+        assert!(after.contains(kept), "{kept} is not in\n{after}");
+    }
+    for absent in ["clusterIP", "30009", "finalizers", "server"] {
+        assert!(!after.contains(absent), "{absent} is in\n{after}");
+    }
+}
+
+#[test]
+fn pj_4_spellings_of_nothing_are_no_difference() {
+    let before = document("app", "  labels: {}\n  annotations:\ndata: {}\n");
+    let files = files(&[("live/x.yaml", &before)]);
+    let wish = object(
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "app", "namespace": "team-a"}}),
+    );
+    assert!(plan(&files, &[upsert(&wish)], &policy(), Mode::Apply).is_empty());
+}
+
+#[test]
+fn d27_a_default_that_the_document_does_not_write_out_is_not_added() {
+    let before = "apiVersion: v1\nkind: Service\nmetadata: {name: s, namespace: team-a}\nspec:\n  ports:\n    - port: 80\n";
+    let files = files(&[("live/s.yaml", before)]);
+    let mut policy = policy();
+    policy
+        .defaults
+        .insert(TypeId::new("", "services"), "spec.type", json!("ClusterIP"));
+    policy.defaults.insert(
+        TypeId::new("", "services"),
+        "spec.ports.[].protocol",
+        json!("TCP"),
+    );
+    let live = |protocol: &str| {
+        object(json!({
+            "apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "team-a"},
+            "spec": {"type": "ClusterIP", "ports": [{"port": 80, "protocol": protocol}]},
+        }))
+    };
+    assert!(plan(&files, &[upsert(&live("TCP"))], &policy, Mode::Apply).is_empty());
+    let (_, after) = applied(&files, &[upsert(&live("UDP"))], &policy);
+    assert_eq!(
+        text(&after, "live/s.yaml").unwrap(),
+        format!("{before}      protocol: UDP\n")
+    );
+}
+
+#[test]
+fn se_1_a_sensitive_object_is_refused_and_the_others_land() {
+    let secret = object(json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "team-a"}, "data": {"p": "aHVudGVyMg=="},
+    }));
+    let wishes = [
+        upsert(&secret),
+        upsert(&config_map("app", json!({"a": "1"}))),
+    ];
+    let (outcome, after) = applied(&Files::new(), &wishes, &policy());
+    let refusal = only_refusal(&outcome);
+    assert_eq!(refusal.code, RefusalCode::EncryptionNotConfigured);
+    assert_eq!(refusal.issue, Some(IssueKind::PlaintextSensitive));
+    assert_eq!(after.len(), 1);
+    assert!(!format!("{outcome:?}").contains("aHVudGVyMg"));
+}
+
+#[test]
+fn d51_a_refused_folder_refuses_each_object_and_writes_nothing() {
+    let files = files(&[
+        ("live/kustomization.yaml", "resources: []\n"),
+        ("live/values.yaml", "a: 1\n"),
+    ]);
+    let outcome = plan(
+        &files,
+        &[upsert(&config_map("app", json!({})))],
+        &policy(),
+        Mode::Apply,
+    );
+    assert!(outcome.is_empty() && !outcome.folder.is_accepted());
+    assert_eq!(outcome.folder.issues().len(), 2);
+    let refusal = only_refusal(&outcome);
+    assert_eq!(refusal.scope, RefusalScope::Folder);
+    assert_eq!(refusal.object, Some(id("app")));
+    assert!(
+        plan(&files, &[], &policy(), Mode::Inspect)
+            .decisions
+            .is_empty()
+    );
+}
+
+#[test]
+fn dl_1_prune_modes_decide_what_an_absence_removes() {
+    let files = files(&[
+        ("live/x.yaml", &document("app", "")),
+        ("live/keep.txt", "mine"),
+    ]);
+    let event = [Intent::Remove { id: id("app") }];
+    let sweep = [Intent::Sweep {
+        collection: collection(),
+        objects: Vec::new(),
+        protected: Vec::new(),
+    }];
+    let cases = [
+        (PruneMode::Never, &event, false),
+        (PruneMode::Never, &sweep, false),
+        (PruneMode::OnEvent, &event, true),
+        (PruneMode::OnEvent, &sweep, false),
+        (PruneMode::Always, &event, true),
+        (PruneMode::Always, &sweep, true),
+    ];
+    for (prune, intents, removed) in cases {
+        let mut policy = policy();
+        policy.prune = prune;
+        let (outcome, after) = applied(&files, intents, &policy);
+        assert_eq!(
+            text(&after, "live/x.yaml").is_none(),
+            removed,
+            "{prune:?} {intents:?}"
+        );
+        assert_eq!(outcome.retained.is_empty(), removed);
+        assert_eq!(text(&after, "live/keep.txt"), Some("mine"));
+    }
+}
+
+#[test]
+fn dl_3_a_sweep_covers_its_type_and_scope_and_spares_what_is_protected() {
+    let elsewhere = document("app", "").replace("team-a", "team-b");
+    let widget =
+        "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w, namespace: team-a}\n";
+    let bare = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bare}\n";
+    let files = files(&[
+        ("live/a.yaml", &document("gone", "")),
+        ("live/b.yaml", &document("derived", "")),
+        ("live/c.yaml", &document("app", "data: {a: '1'}\n")),
+        ("live/d.yaml", &elsewhere),
+        ("live/e.yaml", widget),
+        ("live/f.yaml", bare),
+    ]);
+    let mut policy = policy();
+    policy.prune = PruneMode::Always;
+    let sweep = Intent::Sweep {
+        collection: collection(),
+        objects: vec![config_map("app", json!({"a": "1"}))],
+        protected: vec![id("derived")],
+    };
+    let (outcome, after) = applied(&files, &[sweep], &policy);
+    assert_eq!(after.len(), 5);
+    assert!(text(&after, "live/a.yaml").is_none());
+    assert_eq!(
+        outcome.decided.removals,
+        [DecidedRemoval {
+            id: id("gone"),
+            cause: RemovalCause::Sweep
+        }]
+    );
+}
+
+#[test]
+fn dl_4_removing_what_is_not_there_is_nothing() {
+    let outcome = plan(
+        &Files::new(),
+        &[Intent::Remove { id: id("app") }],
+        &policy(),
+        Mode::Apply,
+    );
+    assert_eq!(outcome.decisions[0].decision, Decision::NoChange);
+    assert!(outcome.is_empty() && outcome.decided.is_empty());
+}
+
+#[test]
+fn md_3_one_file_takes_edits_and_removals_and_keeps_the_rest() {
+    let three = format!(
+        "{}---\n# two\n{}---\n{}",
+        document("one", "data:\n  a: x # c\n"),
+        document("two", "data: {k: v}\n"),
+        document("three", "data:\n  a: x\n")
+    );
+    let files = files(&[("live/all.yaml", &three)]);
+    let wishes = [
+        Intent::Remove { id: id("one") },
+        upsert(&config_map("three", json!({"a": "why"}))),
+        upsert(&config_map("two", json!({"k": "v"}))),
+    ];
+    let (_, after) = applied(&files, &wishes, &policy());
+    assert_eq!(
+        text(&after, "live/all.yaml").unwrap(),
+        format!(
+            "# two\n{}---\n{}",
+            document("two", "data: {k: v}\n"),
+            document("three", "data:\n  a: why\n")
+        )
+    );
+}
+
+#[test]
+fn dl_6_a_file_goes_with_its_last_document() {
+    let two = format!("{}---\n{}", document("one", ""), document("two", ""));
+    let files = files(&[("live/all.yaml", &two)]);
+    let (_, after) = applied(
+        &files,
+        &[
+            Intent::Remove { id: id("one") },
+            Intent::Remove { id: id("two") },
+        ],
+        &policy(),
+    );
+    assert!(after.is_empty());
+}
+
+#[test]
+fn d53_a_document_that_cannot_be_edited_refuses_its_object_alone() {
+    let twice = document("bad", "data: {a: '1'}\ndata: {a: '1'}\n");
+    let text_before = format!("{twice}---\n{}", document("good", "data: {a: '1'}\n"));
+    let files = files(&[("live/x.yaml", &text_before)]);
+    let wishes = [
+        upsert(&config_map("bad", json!({"a": "2"}))),
+        upsert(&config_map("good", json!({"a": "2"}))),
+    ];
+    let (outcome, after) = applied(&files, &wishes, &policy());
+    let refusal = only_refusal(&outcome);
+    assert_eq!(refusal.issue, Some(IssueKind::NonEditableDocument));
+    assert_eq!(refusal.at.unwrap().line, Some(7));
+    assert_eq!(
+        text(&after, "live/x.yaml").unwrap(),
+        format!("{twice}---\n{}", document("good", "data: {a: '2'}\n"))
+    );
+    // Nothing to edit, nothing to refuse.
+    let same = plan(
+        &files,
+        &[upsert(&config_map("bad", json!({"a": "1"})))],
+        &policy(),
+        Mode::Apply,
+    );
+    assert_eq!(same.refusals().count(), 0);
+}
+
+#[test]
+fn d58_another_version_is_refused_only_when_an_edit_is_needed() {
+    let old = "apiVersion: apps/v1beta2\nkind: Deployment\nmetadata: {name: d, namespace: team-a}\nspec: {replicas: 1}\n";
+    let files = files(&[("live/d.yaml", old)]);
+    let live = |replicas: u64| {
+        object(json!({
+            "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d", "namespace": "team-a"}, "spec": {"replicas": replicas},
+        }))
+    };
+    assert_eq!(
+        plan(&files, &[upsert(&live(1))], &policy(), Mode::Apply)
+            .refusals()
+            .count(),
+        0
+    );
+    let outcome = plan(&files, &[upsert(&live(2))], &policy(), Mode::Apply);
+    let refusal = only_refusal(&outcome);
+    assert!(refusal.message.contains("apps/v1beta2"), "{refusal}");
+    assert_eq!(refusal.at.unwrap().field.as_deref(), Some("apiVersion"));
+}
+
+#[test]
+fn ns_4_a_document_without_namespace_belongs_to_nobody_until_the_target_says_so() {
+    let bare = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: app\ndata:\n  a: x\n";
+    let files = files(&[("live/x.yaml", bare)]);
+    let wish = [upsert(&config_map("app", json!({"a": "z"})))];
+    let (_, after) = applied(&files, &wish, &policy());
+    assert_eq!(text(&after, "live/x.yaml"), Some(bare));
+    assert_eq!(after.len(), 2);
+    let mut policy = policy();
+    policy.serialize_namespace = Some(false);
+    let (_, after) = applied(&files, &wish, &policy);
+    assert_eq!(
+        text(&after, "live/x.yaml"),
+        Some(bare.replace("a: x", "a: z").as_str())
+    );
+    assert_eq!(after.len(), 1);
+}
+
+#[test]
+fn ns_6_documents_without_namespace_come_from_one_namespace() {
+    let mut policy = policy();
+    policy.serialize_namespace = Some(false);
+    let other = object(
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "namespace": "team-b"}}),
+    );
+    let outcome = plan(
+        &Files::new(),
+        &[upsert(&config_map("app", json!({}))), upsert(&other)],
+        &policy,
+        Mode::Apply,
+    );
+    assert!(outcome.is_empty());
+    assert!(
+        outcome
+            .refusals()
+            .all(|refusal| refusal.code == RefusalCode::MultipleSourceNamespaces)
+    );
+    assert_eq!(outcome.refusals().count(), 2);
+}
+
+#[test]
+fn pl_16_a_taken_path_is_joined_or_refused() {
+    let path = "live/team-a/configmaps/app.yaml";
+    let wish = [upsert(&config_map("app", json!({"a": "1"})))];
+    let joined = files(&[(path, &document("other", ""))]);
+    let (_, after) = applied(&joined, &wish, &policy());
+    assert_eq!(
+        text(&after, path).unwrap(),
+        format!(
+            "{}---\n{}",
+            document("other", ""),
+            document("app", "data:\n  a: \"1\"\n")
+        )
+    );
+    let folder_there = files(&[("live/team-a/configmaps/app.yaml/note.txt", "")]);
+    let file_above = files(&[("live/team-a", "")]);
+    let sealed = files(&[(path, &document("other", "sops: {mac: x}\n"))]);
+    let unending = files(&[(path, &document("other", "data:\n  a: |\n    x"))]);
+    let cases = [
+        (folder_there, RefusalCode::InvalidPath),
+        (file_above, RefusalCode::InvalidPath),
+        (sealed, RefusalCode::PlaintextOntoEncrypted),
+        (unending, RefusalCode::MultiDocumentTarget),
+    ];
+    for (files, code) in cases {
+        let outcome = plan(&files, &wish, &policy(), Mode::Apply);
+        let refusal = only_refusal(&outcome);
+        assert_eq!(
+            (refusal.code, refusal.scope),
+            (code, RefusalScope::Placement)
+        );
+        assert!(outcome.is_empty());
+    }
+}
+
+#[test]
+fn pi_7_d53_an_upsert_beats_a_removal_and_the_last_upsert_counts() {
+    let files = files(&[("live/x.yaml", &document("app", "data:\n  a: x\n"))]);
+    let wishes = [
+        Intent::Remove { id: id("app") },
+        upsert(&config_map("app", json!({"a": "one"}))),
+        upsert(&config_map("app", json!({"a": "two"}))),
+    ];
+    let (_, after) = applied(&files, &wishes, &policy());
+    assert_eq!(
+        text(&after, "live/x.yaml").unwrap(),
+        document("app", "data:\n  a: two\n")
+    );
+}
+
+#[test]
+fn rp_2_a_replay_judges_the_new_tip_and_sweeps_nothing_else() {
+    let mut policy = policy();
+    policy.prune = PruneMode::Always;
+    let old = files(&[("live/a.yaml", &document("gone", ""))]);
+    let sweep = Intent::Sweep {
+        collection: collection(),
+        objects: vec![config_map("app", json!({"a": "1"}))],
+        protected: Vec::new(),
+    };
+    let decided = plan(&old, &[sweep], &policy, Mode::Apply).decided;
+    // Somebody moved the swept document beside another one, added a third, and wrote the new object by hand.
+    let moved = format!("{}---\n{}", document("stays", ""), document("gone", ""));
+    let tip = files(&[
+        ("live/moved.yaml", &moved),
+        ("live/new.yaml", &document("new", "")),
+        ("live/hand.yaml", &document("app", "data: {a: '0'}\n")),
+    ]);
+    let replayed = plan(
+        &tip,
+        &[Intent::Replay(decided.clone())],
+        &policy,
+        Mode::Apply,
+    );
+    let after = committed(&tip, &replayed);
+    assert_eq!(
+        text(&after, "live/moved.yaml").unwrap(),
+        document("stays", "")
+    );
+    assert!(text(&after, "live/new.yaml").is_some());
+    assert_eq!(
+        text(&after, "live/hand.yaml").unwrap(),
+        document("app", "data: {a: '1'}\n")
+    );
+    // Tightened meanwhile: the sweep is no longer allowed.
+    policy.prune = PruneMode::OnEvent;
+    let replayed = plan(&tip, &[Intent::Replay(decided)], &policy, Mode::Apply);
+    assert_eq!(replayed.retained.len(), 1);
+}
+
+#[test]
+fn rp_3_a_save_keeps_every_object_it_captured() {
+    let wishes = [
+        upsert(&config_map("app", json!({}))),
+        Intent::Remove { id: id("x") },
+    ];
+    let kept = DecidedActions::capturing(&wishes);
+    assert_eq!((kept.upserts.len(), kept.removals.len()), (1, 1));
+}

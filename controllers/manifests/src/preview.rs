@@ -1,0 +1,77 @@
+//! The difference that an outcome makes, for people to read.
+
+use model::{Files, RepoPath};
+use similar::TextDiff;
+
+use crate::plan::{FileContent, FileEdit};
+
+/// Returns the unified diff of the edits against the files they were planned on, in the form that Git prints.
+pub fn diff(files: &Files, edits: &[FileEdit]) -> String {
+    edits.iter().map(|edit| diff_file(files, edit)).collect()
+}
+
+/// Returns the unified diff of one file.
+pub fn diff_file(files: &Files, edit: &FileEdit) -> String {
+    let before = files.get(&edit.path).and_then(|entry| entry.bytes());
+    let after = match &edit.content {
+        FileContent::Plain(bytes) => Some(bytes.as_slice()),
+        FileContent::Removed => None,
+    };
+    let old = before.map_or_else(String::new, |bytes| {
+        String::from_utf8_lossy(bytes).into_owned()
+    });
+    let new = after.map_or_else(String::new, |bytes| {
+        String::from_utf8_lossy(bytes).into_owned()
+    });
+    let name = |side: char, present: bool, path: &RepoPath| {
+        if present {
+            format!("{side}/{path}")
+        } else {
+            "/dev/null".to_owned()
+        }
+    };
+    TextDiff::from_lines(&old, &new)
+        .unified_diff()
+        .context_radius(3)
+        .header(
+            &name('a', before.is_some(), &edit.path),
+            &name('b', after.is_some(), &edit.path),
+        )
+        .to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use model::FileEntry;
+
+    use super::*;
+
+    fn path(text: &str) -> RepoPath {
+        RepoPath::new(text).unwrap()
+    }
+
+    #[test]
+    fn e6_a_preview_names_what_comes_and_what_goes() {
+        let entry = FileEntry::Regular {
+            bytes: Arc::from(&b"a: 1\n"[..]),
+            executable: false,
+        };
+        let files = Files::from([(path("old.yaml"), entry)]);
+        let edits = [
+            FileEdit {
+                path: path("new.yaml"),
+                content: FileContent::Plain(b"b: 2".to_vec()),
+            },
+            FileEdit {
+                path: path("old.yaml"),
+                content: FileContent::Removed,
+            },
+        ];
+        assert_eq!(
+            diff(&files, &edits),
+            "--- /dev/null\n+++ b/new.yaml\n@@ -0,0 +1 @@\n+b: 2\n\\ No newline at end of file\n--- a/old.yaml\n+++ /dev/null\n@@ -1 +0,0 @@\n-a: 1\n"
+        );
+    }
+}

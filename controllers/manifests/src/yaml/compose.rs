@@ -1,0 +1,483 @@
+//! From events to documents with positions.
+//!
+//! The parser says where events start and end, which is not where values do: a block ends where its last line
+//! does, a property is no part of its value, and a missing value stands behind its colon. That is settled here,
+//! once, together with what every scalar, key and alias means.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::event::{Event, Events, LibyamlEvents, Properties, Style, SyntaxError, line_of};
+use super::scalar::{Meaning, format_float, resolve};
+use super::text::{line_end, skip_trivia};
+use super::tree::{Document, Entry, Kind, Node, Problem, ProblemKind, merge_into};
+
+/// Deeper nesting is refused, so that no text can exhaust the stack.
+const MAX_DEPTH: usize = 200;
+/// More nodes than this, aliases written out, are refused.
+const MAX_NODES: usize = 2_000_000;
+
+/// Reads every document of a text that has no byte order mark and ends with a line break. `padded` says that
+/// the last line break was added, so that a block scalar at the end does not gain it.
+pub(crate) fn parse(text: &str, padded: bool) -> Result<Vec<Document>, SyntaxError> {
+    let mut builder = Builder {
+        text,
+        padded,
+        events: LibyamlEvents::new(text),
+        anchors: HashMap::new(),
+        problems: Vec::new(),
+        nodes: 0,
+    };
+    let mut documents = Vec::new();
+    loop {
+        let (event, range) = builder.events.next()?;
+        match event {
+            Event::StreamEnd => return Ok(documents),
+            Event::DocumentStart { explicit } => {
+                documents.push(builder.document(explicit.then_some(range))?);
+            }
+            _ => return Err(builder.error(range.start, "a document was expected")),
+        }
+    }
+}
+
+struct Builder<'a, E = LibyamlEvents<'a>> {
+    text: &'a str,
+    padded: bool,
+    events: E,
+    anchors: HashMap<String, Option<Arc<Value>>>,
+    problems: Vec<Problem>,
+    nodes: usize,
+}
+
+impl<E: Events> Builder<'_, E> {
+    fn error(&self, offset: usize, problem: &str) -> SyntaxError {
+        SyntaxError {
+            line: line_of(self.text, offset),
+            problem: problem.to_owned(),
+        }
+    }
+
+    fn problem(&mut self, kind: ProblemKind, offset: usize) {
+        let line = line_of(self.text, offset);
+        self.problems.push(Problem { kind, line });
+    }
+
+    fn document(&mut self, marker: Option<Range<usize>>) -> Result<Document, SyntaxError> {
+        self.anchors.clear();
+        let (event, range) = self.events.next()?;
+        let root = self.node(event, range, 0)?;
+        let (event, range) = self.events.next()?;
+        if event != Event::DocumentEnd {
+            return Err(self.error(range.start, "the document does not end"));
+        }
+        Ok(Document {
+            marker,
+            root,
+            problems: std::mem::take(&mut self.problems),
+        })
+    }
+
+    fn count(&mut self, nodes: usize, offset: usize) -> Result<(), SyntaxError> {
+        self.nodes += nodes;
+        if self.nodes > MAX_NODES {
+            return Err(self.error(offset, "it holds too many values, aliases written out"));
+        }
+        Ok(())
+    }
+
+    fn node(
+        &mut self,
+        event: Event,
+        range: Range<usize>,
+        depth: usize,
+    ) -> Result<Node, SyntaxError> {
+        if depth > MAX_DEPTH {
+            return Err(self.error(range.start, "it is nested too deeply"));
+        }
+        self.count(1, range.start)?;
+        match event {
+            Event::Alias(name) => self.alias(name, range),
+            Event::Scalar {
+                properties,
+                text,
+                style,
+            } => Ok(self.scalar(properties, text, style, range)?),
+            Event::SequenceStart { properties, flow } => {
+                self.sequence(properties, flow, range, depth)
+            }
+            Event::MappingStart { properties, flow } => {
+                self.mapping(properties, flow, range, depth)
+            }
+            Event::StreamEnd
+            | Event::DocumentStart { .. }
+            | Event::DocumentEnd
+            | Event::SequenceEnd
+            | Event::MappingEnd => Err(self.error(range.start, "a value was expected")),
+        }
+    }
+
+    fn alias(&mut self, name: String, range: Range<usize>) -> Result<Node, SyntaxError> {
+        let target = match self.anchors.get(&name) {
+            Some(Some(value)) => value.clone(),
+            Some(None) | None => {
+                self.problem(ProblemKind::UnknownAlias, range.start);
+                Arc::new(Value::Null)
+            }
+        };
+        self.count(weight(&target), range.start)?;
+        Ok(Node {
+            kind: Kind::Alias { name, target },
+            start: range.start,
+            end: range.end,
+            properties: None,
+            anchor: None,
+            tagged: false,
+            has_alias: true,
+        })
+    }
+
+    /// Makes a node whose content starts after its properties.
+    fn open(&self, properties: &Properties, range: &Range<usize>) -> (Option<Range<usize>>, usize) {
+        if properties.anchor.is_none() && properties.tag.is_none() {
+            return (None, range.start);
+        }
+        let end = properties_end(self.text, range.start);
+        (Some(range.start..end), skip_trivia(self.text, end))
+    }
+
+    fn scalar(
+        &mut self,
+        properties: Properties,
+        mut text: String,
+        style: Style,
+        range: Range<usize>,
+    ) -> Result<Node, SyntaxError> {
+        let (bytes, mut start) = self.open(&properties, &range);
+        let mut end = range.end;
+        if style == Style::Plain && text.is_empty() {
+            start = bytes.as_ref().map_or(range.start, |bytes| bytes.end);
+            end = start;
+        }
+        if style.is_block() {
+            self.trim_padding(&mut text, start, range.end)?;
+            end = block_scalar_end(self.text, start, range.end);
+        }
+        let value = self.scalar_value(properties.tag.as_deref(), &text, style, start);
+        if let Some(anchor) = &properties.anchor {
+            self.anchors
+                .insert(anchor.clone(), Some(Arc::new(value.clone())));
+        }
+        Ok(Node {
+            kind: Kind::Scalar { style, text, value },
+            start,
+            end,
+            properties: bytes,
+            anchor: properties.anchor,
+            tagged: properties.tag.is_some(),
+            has_alias: false,
+        })
+    }
+
+    /// Takes the line break that only padding added out of a block scalar at the end of the text.
+    fn trim_padding(&self, text: &mut String, start: usize, end: usize) -> Result<(), SyntaxError> {
+        if !self.padded || end < self.text.len() {
+            return Ok(());
+        }
+        let body = self.text.trim_end_matches(['\n', '\r']);
+        let last_line = body.rsplit('\n').next().unwrap_or_default();
+        if last_line.trim().is_empty() || body.len() < start {
+            return Err(self.error(
+                self.text.len(),
+                "it ends in a blank line without a line break",
+            ));
+        }
+        if line_end(self.text, start) < body.len() && text.ends_with('\n') {
+            text.pop();
+        }
+        Ok(())
+    }
+
+    fn scalar_value(
+        &mut self,
+        tag: Option<&str>,
+        text: &str,
+        style: Style,
+        offset: usize,
+    ) -> Value {
+        let string = || Value::String(text.to_owned());
+        let plain = |builder: &mut Self| match resolve(text) {
+            Meaning::Value(value) => value,
+            Meaning::NotJson => {
+                builder.problem(ProblemKind::NotJson, offset);
+                Value::Null
+            }
+        };
+        let Some(tag) = tag else {
+            return if style == Style::Plain {
+                plain(self)
+            } else {
+                string()
+            };
+        };
+        let fits: fn(&Value) -> bool = match tag.strip_prefix("tag:yaml.org,2002:") {
+            Some("str" | "timestamp") => return string(),
+            None if tag == "!" => return string(),
+            Some("int") => |value| value.is_i64() || value.is_u64(),
+            Some("float") => Value::is_number,
+            Some("bool") => Value::is_boolean,
+            Some("null") => Value::is_null,
+            Some("binary") => {
+                self.problem(ProblemKind::Binary, offset);
+                return string();
+            }
+            Some(_) | None => {
+                self.problem(ProblemKind::UnknownTag, offset);
+                return string();
+            }
+        };
+        let value = plain(self);
+        if !fits(&value) {
+            self.problem(ProblemKind::WrongTag, offset);
+        }
+        value
+    }
+
+    fn check_collection_tag(&mut self, tag: Option<&str>, own: &str, offset: usize) {
+        if tag.is_some_and(|tag| tag != own && tag != "!") {
+            self.problem(ProblemKind::UnknownTag, offset);
+        }
+    }
+
+    /// Marks an anchor as open: an alias to it inside its own node has no value.
+    fn open_anchor(&mut self, properties: &Properties) {
+        if let Some(anchor) = &properties.anchor {
+            self.anchors.insert(anchor.clone(), None);
+        }
+    }
+
+    fn close_anchor(&mut self, node: &Node) {
+        if let Some(anchor) = &node.anchor {
+            self.anchors
+                .insert(anchor.clone(), Some(Arc::new(node.to_value())));
+        }
+    }
+
+    fn sequence(
+        &mut self,
+        properties: Properties,
+        flow: bool,
+        range: Range<usize>,
+        depth: usize,
+    ) -> Result<Node, SyntaxError> {
+        let (bytes, start) = self.open(&properties, &range);
+        self.check_collection_tag(properties.tag.as_deref(), "tag:yaml.org,2002:seq", start);
+        self.open_anchor(&properties);
+        let mut items: Vec<Node> = Vec::new();
+        let end = loop {
+            let (event, range) = self.events.next()?;
+            if event == Event::SequenceEnd {
+                break range.end;
+            }
+            items.push(self.node(event, range, depth + 1)?);
+        };
+        let last = items.last().map_or(start, Node::outer_end);
+        let has_alias = items.iter().any(|item| item.has_alias);
+        let node = Node {
+            start,
+            end: if flow { end } else { last },
+            kind: Kind::Sequence { flow, items },
+            properties: bytes,
+            anchor: properties.anchor,
+            tagged: properties.tag.is_some(),
+            has_alias,
+        };
+        self.close_anchor(&node);
+        Ok(node)
+    }
+
+    fn mapping(
+        &mut self,
+        properties: Properties,
+        flow: bool,
+        range: Range<usize>,
+        depth: usize,
+    ) -> Result<Node, SyntaxError> {
+        let (bytes, start) = self.open(&properties, &range);
+        self.check_collection_tag(properties.tag.as_deref(), "tag:yaml.org,2002:map", start);
+        self.open_anchor(&properties);
+        let mut entries: Vec<Entry> = Vec::new();
+        let mut names = HashSet::new();
+        let end = loop {
+            let (event, range) = self.events.next()?;
+            if event == Event::MappingEnd {
+                break range.end;
+            }
+            let before = entries.last().map_or(start, Entry::end);
+            let entry = self.entry(event, range, before, depth)?;
+            self.check_key(&mut names, &entry);
+            entries.push(entry);
+        };
+        let last = entries.last().map_or(start, Entry::end);
+        let braced = flow && self.text[start..].starts_with('{');
+        let has_alias = entries
+            .iter()
+            .any(|entry| entry.merge || entry.value.has_alias);
+        let node = Node {
+            start,
+            end: if braced { end } else { last },
+            kind: Kind::Mapping { flow, entries },
+            properties: bytes,
+            anchor: properties.anchor,
+            tagged: properties.tag.is_some(),
+            has_alias,
+        };
+        self.close_anchor(&node);
+        Ok(node)
+    }
+
+    fn entry(
+        &mut self,
+        event: Event,
+        range: Range<usize>,
+        before: usize,
+        depth: usize,
+    ) -> Result<Entry, SyntaxError> {
+        let key = self.node(event, range, depth + 1)?;
+        let lead = &self.text[before.min(key.outer_start())..key.outer_start()];
+        if is_explicit_key(lead) {
+            self.problem(ProblemKind::ExplicitKey, key.start);
+        }
+        let (name, merge) = self.key_name(&key);
+        let colon = self.colon_after(&key);
+        let (event, range) = self.events.next()?;
+        let value = self.node(event, range, depth + 1)?;
+        if merge && !can_merge(&value.to_value()) {
+            self.problem(ProblemKind::BadMerge, value.start);
+        }
+        Ok(Entry {
+            key,
+            name,
+            merge,
+            colon,
+            value,
+        })
+    }
+
+    fn colon_after(&self, key: &Node) -> Option<usize> {
+        let at = skip_trivia(self.text, key.outer_end());
+        self.text[at..].starts_with(':').then_some(at + 1)
+    }
+
+    /// Returns the key as Kubernetes reads it, and whether it merges.
+    fn key_name(&mut self, key: &Node) -> (String, bool) {
+        let Kind::Scalar { style, text, value } = &key.kind else {
+            self.problem(ProblemKind::ComplexKey, key.start);
+            return (String::new(), false);
+        };
+        if *style == Style::Plain && text == "<<" && !key.tagged {
+            return (text.clone(), true);
+        }
+        let name = match value {
+            Value::String(text) => text.clone(),
+            Value::Bool(flag) => flag.to_string(),
+            Value::Number(number) if number.is_f64() => {
+                format_float(number.as_f64().unwrap_or_default())
+            }
+            Value::Number(number) => number.to_string(),
+            Value::Null | Value::Array(_) | Value::Object(_) => {
+                // An infinity is a legal key, and has been reported already.
+                self.problem(ProblemKind::NullKey, key.start);
+                text.clone()
+            }
+        };
+        (name, false)
+    }
+
+    /// Reports a key that stands twice, or that a merge key behind it overrides.
+    fn check_key(&mut self, names: &mut HashSet<(String, bool)>, entry: &Entry) {
+        if entry.merge {
+            let mut merged = Map::new();
+            merge_into(&mut merged, entry.value.to_value());
+            if merged
+                .keys()
+                .any(|key| names.contains(&(key.clone(), false)))
+            {
+                self.problem(ProblemKind::MergeCollision, entry.key.start);
+            }
+        }
+        if !names.insert((entry.name.clone(), entry.merge)) {
+            self.problem(ProblemKind::DuplicateKey, entry.key.start);
+        }
+    }
+}
+
+fn can_merge(value: &Value) -> bool {
+    match value {
+        Value::Object(_) => true,
+        Value::Array(list) => list.iter().all(Value::is_object),
+        _ => false,
+    }
+}
+
+/// Says whether what stands between two entries ends in the sign of an explicit key.
+fn is_explicit_key(lead: &str) -> bool {
+    let last = lead
+        .rsplit('\n')
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches(['-', ' ', '\t', ',', '{', '[']);
+    last.starts_with('?')
+}
+
+fn weight(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(weight).sum::<usize>(),
+        Value::Object(map) => 1 + map.values().map(weight).sum::<usize>(),
+        _ => 1,
+    }
+}
+
+/// Returns the end of the anchor and tag that start here, in either order.
+fn properties_end(text: &str, start: usize) -> usize {
+    let mut end = start;
+    let mut at = start;
+    for _ in 0..2 {
+        let rest = &text[at..];
+        let length = if rest.starts_with("!<") {
+            rest.find('>').map_or(rest.len(), |close| close + 1)
+        } else if rest.starts_with(['&', '!']) {
+            rest.find(|c: char| c.is_whitespace() || ",[]{}".contains(c))
+                .unwrap_or(rest.len())
+        } else {
+            break;
+        };
+        end = at + length;
+        at = skip_trivia(text, end);
+    }
+    end
+}
+
+/// Returns the end of a block scalar: its last line of content, or of blank lines that `+` keeps.
+fn block_scalar_end(text: &str, start: usize, raw_end: usize) -> usize {
+    let header_end = line_end(text, start);
+    if raw_end <= header_end {
+        return header_end;
+    }
+    let header = text[start..header_end]
+        .split('#')
+        .next()
+        .unwrap_or_default();
+    let body = &text[header_end..raw_end];
+    let kept = if header.contains('+') {
+        body.strip_suffix("\r\n")
+            .or_else(|| body.strip_suffix('\n'))
+            .unwrap_or(body)
+    } else {
+        body.trim_end_matches([' ', '\t', '\n', '\r'])
+    };
+    header_end + kept.len()
+}

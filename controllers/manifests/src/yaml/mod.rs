@@ -1,0 +1,98 @@
+//! YAML as people keep it: read like Kubernetes reads it, changed without disturbing what stays.
+//!
+//! An edit replaces the bytes of what differs and nothing else, is proved by reading the result again, and is
+//! refused rather than guessed. Text that is written new has one canonical layout. This module knows nothing of
+//! objects, files or folders.
+//!
+//! Reading order: `event` (the parser, guarded), `scalar` (what a plain scalar means), `tree` and `compose`
+//! (documents with positions), `diff` with `sequence`, `replace`, `align` and `flow` (from a wanted value to replacements), `splice`, [`edit`] (apply
+//! and prove), `framing` (whole documents); `layout`, `quote` and `emit` write new text.
+
+mod align;
+mod compose;
+mod diff;
+mod edit;
+mod emit;
+mod event;
+mod flow;
+mod framing;
+mod layout;
+mod quote;
+mod replace;
+mod scalar;
+mod sequence;
+mod splice;
+mod text;
+mod tree;
+
+pub(crate) use align::counterparts;
+pub use edit::{EditError, edit};
+pub use emit::canonical;
+pub use event::SyntaxError;
+pub use framing::{append, remove};
+
+use serde_json::Value;
+
+/// One document of a text, as its reader sees it.
+#[derive(Clone, PartialEq)]
+pub struct Reading {
+    /// The line where its content starts, counted from 1.
+    pub line: u32,
+    /// What it means.
+    pub value: Value,
+    /// Whether it holds nothing, or comments only.
+    pub is_empty: bool,
+    /// What makes it unsafe to edit, with its line.
+    pub problem: Option<(u32, String)>,
+}
+
+/// Reads every document of a text.
+///
+/// # Errors
+/// Returns where the text is not YAML.
+pub fn read(text: &str) -> Result<Vec<Reading>, SyntaxError> {
+    let prepared = text::Prepared::new(text);
+    let documents = compose::parse(&prepared.body, prepared.padded)?;
+    let mut lines = event::Lines::new(&prepared.body);
+    Ok(documents
+        .iter()
+        .map(|document| Reading {
+            line: lines.line_of(document.first_byte()),
+            value: document.root.to_value(),
+            is_empty: document.is_empty(),
+            problem: document
+                .problems
+                .first()
+                .map(|problem| (problem.line, problem.kind.to_string())),
+        })
+        .collect())
+}
+
+/// Reads the value of every document of a text.
+///
+/// # Errors
+/// Returns where the text is not YAML.
+pub fn values(text: &str) -> Result<Vec<Value>, SyntaxError> {
+    Ok(read(text)?
+        .into_iter()
+        .map(|reading| reading.value)
+        .collect())
+}
+
+/// Returns the bytes of every document of a text: its content, without separators and what surrounds it.
+///
+/// # Errors
+/// Returns where the text is not YAML.
+pub fn slices(text: &str) -> Result<Vec<String>, SyntaxError> {
+    let prepared = text::Prepared::new(text);
+    let documents = compose::parse(&prepared.body, prepared.padded)?;
+    Ok(documents
+        .iter()
+        .map(|document| document.bytes(&prepared.body).to_owned())
+        .collect())
+}
+
+/// Says whether two values are the same to Kubernetes: numbers are compared by value.
+pub fn same(a: &Value, b: &Value) -> bool {
+    scalar::same(a, b)
+}

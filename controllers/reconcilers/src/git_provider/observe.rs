@@ -1,0 +1,69 @@
+//! Reads the GitProvider and its Secret, and asks the server when it is time.
+
+use std::sync::Arc;
+
+use crds::GitProvider;
+use model::Millis;
+
+use super::Memory;
+use crate::context::{Context, fresh_request};
+use crate::failure::Failure;
+use crate::place::Place;
+use crate::proof::{self, Proof};
+use crate::remote_access::{self, AccessFault, Ask};
+
+/// Everything that the decision needs.
+#[derive(Debug)]
+pub(super) struct Observed {
+    pub(super) object: Arc<GitProvider>,
+    pub(super) now: Millis,
+    /// What the server said, or why it could not be asked.
+    pub(super) proof: Result<Proof, AccessFault>,
+    /// A request for a fresh look that this look answers.
+    pub(super) request: Option<String>,
+}
+
+pub(super) async fn observe(
+    context: &Context,
+    place: &Place,
+    object: Arc<GitProvider>,
+    memory: &mut Memory,
+) -> Result<Observed, Failure> {
+    let handled = object
+        .status
+        .as_ref()
+        .and_then(|status| status.last_handled_reconcile_at.as_deref());
+    let request = fresh_request(object.as_ref(), handled);
+    let access = remote_access::read(context, place, &object).await?;
+    let proof = match access {
+        Err(fault) => {
+            memory.proof = None;
+            Err(fault)
+        }
+        Ok(access) => {
+            let (steady, first) = (context.settings.steady, context.settings.converging);
+            let asked = request.is_some();
+            let now = context.wall();
+            if proof::is_due(
+                memory.proof.as_ref(),
+                &access.stamp,
+                asked,
+                now,
+                steady,
+                first,
+            ) {
+                let result = remote_access::ask(access.endpoint, Ask::Look).await;
+                let proof =
+                    Proof::after(memory.proof.as_ref(), access.stamp, context.wall(), result);
+                memory.proof = Some(proof);
+            }
+            memory.proof.clone().ok_or(AccessFault::Url(String::new()))
+        }
+    };
+    Ok(Observed {
+        object,
+        now: context.wall(),
+        proof,
+        request,
+    })
+}

@@ -1,0 +1,97 @@
+//! The settings of a GitTarget in the words of the branch writer. Pure.
+
+use branch::{CommitWindow, TargetConfig};
+use crds::GitTarget;
+use crds::git_target::PruneMode;
+use model::{FolderPath, Millis, TargetKey};
+
+/// The silence after which a window closes when nothing is said.
+const DEFAULT_IDLE: Millis = 5_000;
+/// How long a window stays open when nothing is said.
+const DEFAULT_LONGEST: Millis = 60_000;
+
+/// Reads the settings, or lists everything that is wrong with them.
+pub(super) fn read(key: &TargetKey, target: &GitTarget) -> Result<TargetConfig, Vec<String>> {
+    let mut problems = unsupported(target);
+    let folder = FolderPath::new(&target.spec.path).map_err(|error| error.to_string());
+    let window = window(target);
+    if window.idle > window.longest {
+        problems.push(
+            "spec.commit.window.idleTimeout is longer than maxDuration; shorten it".to_owned(),
+        );
+    }
+    match folder {
+        Ok(folder) if problems.is_empty() => Ok(TargetConfig {
+            key: key.clone(),
+            folder,
+            window,
+            prune: prune(target),
+            serialize_namespace: target.spec.serialize_namespace,
+            suspended: target.spec.suspend.unwrap_or(false),
+        }),
+        Ok(_) => Err(problems),
+        Err(problem) => {
+            problems.insert(0, format!("spec.path: {problem}"));
+            Err(problems)
+        }
+    }
+}
+
+fn window(target: &GitTarget) -> CommitWindow {
+    let window = target
+        .spec
+        .commit
+        .as_ref()
+        .and_then(|commit| commit.window.as_ref());
+    let longest = window.and_then(|window| window.max_duration.as_ref());
+    let longest = longest.map_or(DEFAULT_LONGEST, crds::GoDuration::millis);
+    let idle = window.and_then(|window| window.idle_timeout.as_ref());
+    let idle = idle.map_or(DEFAULT_IDLE.min(longest), crds::GoDuration::millis);
+    CommitWindow { idle, longest }
+}
+
+fn prune(target: &GitTarget) -> manifests::PruneMode {
+    let mode = target.spec.prune.as_ref().and_then(|prune| prune.mode);
+    match mode.unwrap_or(PruneMode::OnEvent) {
+        PruneMode::Never => manifests::PruneMode::Never,
+        PruneMode::OnEvent => manifests::PruneMode::OnEvent,
+        PruneMode::Always => manifests::PruneMode::Always,
+    }
+}
+
+/// Lists what a person may ask for and this version cannot do: ignoring it would write something else than
+/// what was asked for.
+fn unsupported(target: &GitTarget) -> Vec<String> {
+    let spec = &target.spec;
+    let message = spec
+        .commit
+        .as_ref()
+        .and_then(|commit| commit.message.as_ref());
+    let templates = message.is_some_and(|message| {
+        [
+            &message.live_template,
+            &message.reconcile_template,
+            &message.request_template,
+        ]
+        .iter()
+        .any(|template| template.is_some())
+    });
+    let placement = spec.placement.as_ref();
+    let placed = placement.is_some_and(|placement| {
+        placement.default.is_some()
+            || placement
+                .by_type
+                .as_ref()
+                .is_some_and(|by_type| !by_type.is_empty())
+    });
+    let kustomize = placement.is_some_and(|placement| placement.use_kustomize == Some(true));
+    [
+        (templates, "spec.commit.message"),
+        (placed, "spec.placement.byType and spec.placement.default"),
+        (kustomize, "spec.placement.useKustomize"),
+    ]
+    .into_iter()
+    .filter(|(used, _)| *used)
+    .map(|(_, field)| format!("{field}: not supported by this version; remove it"))
+    .collect()
+}

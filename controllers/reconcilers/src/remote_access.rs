@@ -1,0 +1,266 @@
+//! The way to a Git server: from a GitProvider and its Secret to an endpoint, and asking the server.
+
+use crds::GitProvider;
+use k8s_openapi::api::core::v1::Secret;
+use kube::ResourceExt;
+use model::{RepositoryUrl, Signature};
+use repository::{
+    Credential, CredentialError, Endpoint, HttpRemote, Remote, RemoteError, Retry, SecretData,
+    TlsTrust,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::place::Place;
+use crate::proof::ProofFault;
+use crate::settings::Settings;
+
+/// A way to a Git server that can be tried.
+#[derive(Debug, Clone)]
+pub(crate) struct Access {
+    pub(crate) endpoint: Endpoint,
+    /// Names the URL and the incarnation of the Secret, so it differs when either does.
+    pub(crate) stamp: String,
+}
+
+/// Why there is no way to a Git server. The texts are safe to show.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum AccessFault {
+    #[error("Secret {0} does not exist; create it, and it is found by itself")]
+    SecretNotFound(Place),
+    #[error("Secret {secret} cannot be used: {problem}")]
+    SecretMalformed { secret: Place, problem: String },
+    #[error("spec.url cannot be used: {0}")]
+    Url(String),
+}
+
+/// What is asked of a Git server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ask {
+    /// What it has. Nothing but reading is proved.
+    Look,
+    /// To open a push session, which is closed again without a push.
+    PushSession,
+}
+
+/// Reads the Secret of a GitProvider and prepares the way to its server.
+pub(crate) async fn read(
+    context: &Context,
+    place: &Place,
+    provider: &GitProvider,
+) -> Result<Result<Access, AccessFault>, Failure> {
+    let secret_place = secret_of(place, provider);
+    let secret = match &secret_place {
+        Some(secret) => match context.secret(secret).await? {
+            Some(found) => Some((secret, found)),
+            None => return Ok(Err(AccessFault::SecretNotFound(secret.clone()))),
+        },
+        None => None,
+    };
+    Ok(prepare(
+        provider,
+        secret.as_ref().map(|(place, secret)| (*place, secret)),
+        &context.settings,
+    ))
+}
+
+/// Asks a Git server, off the threads that serve others. Dropping the future ends the conversation.
+pub(crate) async fn ask(endpoint: Endpoint, ask: Ask) -> Result<(), ProofFault> {
+    let cancel = CancellationToken::new();
+    let _ends_with_us = cancel.clone().drop_guard();
+    let runtime = tokio::runtime::Handle::current();
+    let talk = move || -> Result<(), RemoteError> {
+        let mut remote = HttpRemote::new(&endpoint, runtime, cancel)?;
+        match ask {
+            Ask::Look => remote.look()?,
+            Ask::PushSession => remote.prove_push()?,
+        };
+        Ok(())
+    };
+    match tokio::task::spawn_blocking(talk).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) => Err(ProofFault {
+            needs_change: error.retry() != Retry::AfterBackoff,
+            message: error.to_string(),
+        }),
+        Err(_) => Err(ProofFault {
+            needs_change: false,
+            message: "the conversation with the server broke down; see the operator's log"
+                .to_owned(),
+        }),
+    }
+}
+
+/// Returns under whose name a GitProvider commits.
+pub(crate) fn committer(provider: &GitProvider) -> Signature {
+    let default = Signature::default();
+    let given = provider
+        .spec
+        .commit
+        .as_ref()
+        .and_then(|commit| commit.committer.as_ref());
+    let name = given
+        .and_then(|given| given.name.as_deref())
+        .filter(|name| !name.is_empty());
+    let email = given
+        .and_then(|given| given.email.as_deref())
+        .filter(|email| !email.is_empty());
+    Signature::cleaned(
+        name.unwrap_or(&default.name),
+        email.unwrap_or(&default.email),
+    )
+}
+
+fn secret_of(place: &Place, provider: &GitProvider) -> Option<Place> {
+    let reference = provider.spec.secret_ref.as_ref()?;
+    Place::named(place.namespace.as_str(), &reference.name)
+}
+
+fn prepare(
+    provider: &GitProvider,
+    secret: Option<(&Place, &Secret)>,
+    settings: &Settings,
+) -> Result<Access, AccessFault> {
+    let url = RepositoryUrl::new(&provider.spec.url)
+        .map_err(|error| AccessFault::Url(error.to_string()))?;
+    let malformed = |place: &Place| {
+        let secret = place.clone();
+        move |error: CredentialError| AccessFault::SecretMalformed {
+            secret,
+            problem: error.to_string(),
+        }
+    };
+    let (credential, trust) = match secret {
+        None => (Credential::Anonymous, TlsTrust::System),
+        Some((place, secret)) => {
+            let data = data(secret);
+            let credential = Credential::from_secret_data(&data).map_err(malformed(place))?;
+            (
+                credential,
+                TlsTrust::from_secret_data(&data).map_err(malformed(place))?,
+            )
+        }
+    };
+    repository::check(&url, &credential, settings.allow_git_http)
+        .map_err(|error| AccessFault::Url(error.to_string()))?;
+    let incarnation = secret.map(|(_, secret)| {
+        format!(
+            "{}/{}",
+            secret.uid().unwrap_or_default(),
+            secret.resource_version().unwrap_or_default()
+        )
+    });
+    let stamp = format!("{} {}", provider.spec.url, incarnation.unwrap_or_default());
+    let endpoint = Endpoint {
+        url,
+        credential,
+        trust,
+        proxy: settings.git_proxy,
+        limits: settings.git_limits,
+    };
+    Ok(Access { endpoint, stamp })
+}
+
+fn data(secret: &Secret) -> SecretData {
+    let entries = secret.data.iter().flatten();
+    entries
+        .map(|(key, value)| (key.clone(), value.0.clone()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use repository::{Limits, ProxyPolicy};
+    use serde_json::json;
+
+    use super::*;
+    use crate::settings::KubeConfigPolicy;
+
+    fn settings(allow_git_http: bool) -> Settings {
+        Settings {
+            steady: Duration::from_secs(300),
+            converging: Duration::from_secs(10),
+            in_cluster: policy::InClusterConsent::default(),
+            kubeconfig: KubeConfigPolicy::default(),
+            allow_git_http,
+            git_proxy: ProxyPolicy::Direct,
+            git_limits: Limits::RECOMMENDED,
+            instance: "test".to_owned(),
+        }
+    }
+
+    fn provider(url: &str) -> GitProvider {
+        serde_json::from_value(json!({
+            "apiVersion": "configbutler.ai/v1alpha3", "kind": "GitProvider",
+            "metadata": {"name": "p", "namespace": "ns"},
+            "spec": {"url": url, "secretRef": {"name": "git-creds"}, "commit": {"committer": {"name": "Bot"}}},
+        }))
+        .unwrap()
+    }
+
+    fn secret(version: &str, data: &[(&str, &str)]) -> Secret {
+        let mut secret: Secret =
+            serde_json::from_value(json!({"metadata": {"uid": "u", "resourceVersion": version}}))
+                .unwrap();
+        let entries = data.iter().map(|(key, value)| {
+            (
+                (*key).to_owned(),
+                k8s_openapi::ByteString(value.as_bytes().to_vec()),
+            )
+        });
+        secret.data = Some(entries.collect());
+        secret
+    }
+
+    fn access(url: &str, secret: &Secret, allow_git_http: bool) -> Result<Access, AccessFault> {
+        let place = Place::named("ns", "git-creds").unwrap();
+        prepare(
+            &provider(url),
+            Some((&place, secret)),
+            &settings(allow_git_http),
+        )
+    }
+
+    #[test]
+    fn another_version_of_the_secret_is_another_stamp() {
+        let url = "https://git.example.com/o/r.git";
+        let stamp = |version| {
+            access(url, &secret(version, &[("bearerToken", "t")]), false)
+                .unwrap()
+                .stamp
+        };
+        assert_eq!(stamp("1"), stamp("1"));
+        assert_ne!(stamp("1"), stamp("2"));
+    }
+
+    #[test]
+    fn what_cannot_be_used_says_so_without_showing_it() {
+        let user_only = secret("1", &[("username", "hunter2")]);
+        let fault = access("https://git.example.com/o/r", &user_only, false).unwrap_err();
+        assert!(
+            matches!(fault, AccessFault::SecretMalformed { .. }),
+            "{fault:?}"
+        );
+        assert!(!fault.to_string().contains("hunter2"));
+        let token = secret("1", &[("bearerToken", "hunter2")]);
+        let plain = access("http://git.example.com/o/r", &token, false).unwrap_err();
+        assert!(matches!(plain, AccessFault::Url(_)), "{plain:?}");
+        assert!(access("http://git.example.com/o/r", &token, true).is_ok());
+        assert!(matches!(
+            access("nonsense", &token, false),
+            Err(AccessFault::Url(_))
+        ));
+    }
+
+    #[test]
+    fn half_a_committer_is_completed_with_the_default() {
+        let committer = committer(&provider("https://git.example.com/o/r"));
+        assert_eq!(
+            (committer.name.as_str(), committer.email.as_str()),
+            ("Bot", "noreply@configbutler.ai")
+        );
+    }
+}

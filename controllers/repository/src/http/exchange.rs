@@ -1,0 +1,399 @@
+//! One conversation with one Git server: ask for refs, then call the service any number of times.
+
+use std::error::Error as _;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use reqwest::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, LOCATION, RETRY_AFTER, USER_AGENT,
+};
+use reqwest::{RequestBuilder, Response, StatusCode, Url};
+use tokio::runtime::Handle;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::body::{AnswerReader, Failure};
+use super::redirect::{Base, MOST_REDIRECTS};
+use crate::credential::{Credential, TlsTrust};
+use crate::endpoint::{Endpoint, Limits, ProxyPolicy};
+use crate::error::RemoteError;
+use crate::text;
+
+/// How we name ourselves. Some hosts serve the Git protocol only to programs called `git/...`.
+const AGENT: &str = concat!("git/gitops-reverser-", env!("CARGO_PKG_VERSION"));
+/// The longest wait that a server may ask for (D35).
+const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(3600);
+/// How long an idle connection is kept; shorter than the usual limit of servers and their proxies.
+const KEEP_IDLE: Duration = Duration::from_secs(30);
+
+/// The two halves of a Git server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Service {
+    UploadPack,
+    ReceivePack,
+}
+
+/// The generation of the protocol that we ask for; the server may answer with an older one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    Oldest,
+    Two,
+}
+
+/// How far a failed call got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sent {
+    /// No byte reached the server.
+    Nothing,
+    /// The server turned the request away without acting on it.
+    TurnedAway,
+    /// Nobody knows.
+    Perhaps,
+}
+
+/// A call that failed, and what that means for its effect.
+#[derive(Debug)]
+pub(crate) struct CallError {
+    pub(crate) error: RemoteError,
+    pub(crate) sent: Sent,
+}
+
+/// A client for one endpoint. Cloning shares its connections.
+#[derive(Debug, Clone)]
+pub(crate) struct HttpClient {
+    client: reqwest::Client,
+    runtime: Handle,
+    cancel: CancellationToken,
+    base: Base,
+    authorization: Option<HeaderValue>,
+    limits: Limits,
+}
+
+/// A conversation with its own deadline.
+pub(crate) struct Exchange {
+    http: HttpClient,
+    service: Service,
+    protocol: Protocol,
+    base: Base,
+    waiter: Waiter,
+    /// Why a reader of this conversation failed.
+    pub(crate) failure: Failure,
+}
+
+/// Waits for the network within the limits of one conversation.
+#[derive(Debug, Clone)]
+pub(super) struct Waiter {
+    runtime: Handle,
+    cancel: CancellationToken,
+    deadline: Instant,
+    idle: Duration,
+}
+
+impl Service {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::UploadPack => "git-upload-pack",
+            Self::ReceivePack => "git-receive-pack",
+        }
+    }
+}
+
+impl HttpClient {
+    pub(crate) fn new(
+        endpoint: &Endpoint,
+        runtime: Handle,
+        cancel: CancellationToken,
+    ) -> Result<Self, RemoteError> {
+        let url = Url::parse(endpoint.url.as_str())
+            .ok()
+            .filter(|url| matches!(url.scheme(), "https" | "http") && url.has_host())
+            .ok_or(RemoteError::Unsupported {
+                what: "the URL is not one for HTTP",
+            })?;
+        Ok(Self {
+            client: build_client(endpoint, url.scheme() == "https")?,
+            runtime,
+            cancel,
+            base: Base::new(url),
+            authorization: authorization(&endpoint.credential)?,
+            limits: endpoint.limits,
+        })
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Begins a conversation that must end within `timeout`.
+    pub(crate) fn exchange(
+        &self,
+        service: Service,
+        protocol: Protocol,
+        timeout: Duration,
+    ) -> Exchange {
+        Exchange {
+            http: self.clone(),
+            service,
+            protocol,
+            base: self.base.clone(),
+            waiter: Waiter {
+                runtime: self.runtime.clone(),
+                cancel: self.cancel.clone(),
+                deadline: Instant::now() + timeout,
+                idle: self.limits.idle_timeout,
+            },
+            failure: Failure::default(),
+        }
+    }
+}
+
+impl Exchange {
+    /// Asks for the advertisement, following redirects by the rules.
+    pub(crate) fn advertise(&mut self) -> Result<AnswerReader, RemoteError> {
+        let below = format!("info/refs?service={}", self.service.as_str());
+        for _ in 0..=MOST_REDIRECTS {
+            let request = self.http.client.get(self.base.join(&below));
+            let response = self.send(request).map_err(|failed| failed.error)?;
+            if response.status().is_redirection() {
+                let rule = |rule| RemoteError::Redirect { rule };
+                let location = response.headers().get(LOCATION);
+                let location = location
+                    .and_then(|value| value.to_str().ok())
+                    .ok_or_else(|| rule("it names no target"))?;
+                self.base = self.base.redirected(&below, location).map_err(rule)?;
+                continue;
+            }
+            check_status(&response)?;
+            self.check_content_type(&response, "advertisement")?;
+            let limit = self.http.limits.max_advertisement_bytes;
+            return Ok(self.reader(response, (limit, "the list of refs")));
+        }
+        Err(RemoteError::Redirect {
+            rule: "there are too many in a row",
+        })
+    }
+
+    /// Sends one request to the service. A redirect here means that the service did not run.
+    pub(crate) fn call(
+        &mut self,
+        body: Vec<u8>,
+        limit: (u64, &'static str),
+    ) -> Result<AnswerReader, CallError> {
+        let service = self.service.as_str();
+        let request = self
+            .http
+            .client
+            .post(self.base.join(service))
+            .header(CONTENT_TYPE, format!("application/x-{service}-request"))
+            .header(ACCEPT, format!("application/x-{service}-result"))
+            .body(body);
+        let response = self.send(request)?;
+        check_status(&response).map_err(|error| CallError {
+            sent: effect_of(response.status()),
+            error,
+        })?;
+        self.check_content_type(&response, "result")
+            .map_err(|error| CallError {
+                sent: Sent::Perhaps,
+                error,
+            })?;
+        Ok(self.reader(response, limit))
+    }
+
+    /// Returns the address that requests go to, for whoever wants to name it.
+    pub(crate) fn address(&self) -> String {
+        self.base.join("")
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.http.cancel.is_cancelled()
+    }
+
+    pub(crate) fn max_fetch_bytes(&self) -> u64 {
+        self.http.limits.max_fetch_bytes
+    }
+
+    fn send(&self, mut request: RequestBuilder) -> Result<Response, CallError> {
+        request = request.header(USER_AGENT, AGENT);
+        if self.protocol == Protocol::Two {
+            request = request.header("Git-Protocol", "version=2");
+        }
+        if self.base.same_origin(&self.http.base)
+            && let Some(authorization) = &self.http.authorization
+        {
+            request = request.header(AUTHORIZATION, authorization.clone());
+        }
+        let mut connect_failed = false;
+        let sending = async {
+            request
+                .send()
+                .await
+                .inspect_err(|error| connect_failed = error.is_connect() || error.is_builder())
+        };
+        let answer = self.waiter.wait("the answer", sending);
+        answer.map_err(|error| CallError {
+            sent: if connect_failed {
+                Sent::Nothing
+            } else {
+                Sent::Perhaps
+            },
+            error,
+        })
+    }
+
+    fn reader(&self, response: Response, limit: (u64, &'static str)) -> AnswerReader {
+        AnswerReader::new(response, self.waiter.clone(), limit, self.failure.clone())
+    }
+
+    /// Wants the exact type: whatever else a proxy or a login page sends is not Git.
+    fn check_content_type(&self, response: &Response, kind: &str) -> Result<(), RemoteError> {
+        let wanted = format!("application/x-{}-{kind}", self.service.as_str());
+        let got = response.headers().get(CONTENT_TYPE);
+        if got.is_some_and(|got| got.as_bytes().trim_ascii() == wanted.as_bytes()) {
+            return Ok(());
+        }
+        let got = got.map_or(&b"nothing"[..], HeaderValue::as_bytes);
+        Err(RemoteError::NotAGitServer {
+            detail: format!("it answers with {}", text::shown(got)),
+        })
+    }
+}
+
+impl Waiter {
+    /// Waits for one step of the network, at most until the conversation's deadline.
+    pub(super) fn wait<T>(
+        &self,
+        phase: &'static str,
+        step: impl Future<Output = Result<T, reqwest::Error>>,
+    ) -> Result<T, RemoteError> {
+        let limit = self.deadline.min(Instant::now() + self.idle);
+        self.runtime.block_on(async {
+            tokio::select! {
+                biased;
+                () = self.cancel.cancelled() => Err(RemoteError::Cancelled),
+                ended = tokio::time::timeout_at(limit, step) => match ended {
+                    Ok(result) => result.map_err(|error| from_reqwest(&error, phase)),
+                    Err(_) => Err(RemoteError::TimedOut { phase }),
+                },
+            }
+        })
+    }
+}
+
+fn build_client(endpoint: &Endpoint, tls: bool) -> Result<reqwest::Client, RemoteError> {
+    let mut builder = reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .referer(false)
+        .no_gzip()
+        .http1_only()
+        .tcp_nodelay(true)
+        .pool_idle_timeout(KEEP_IDLE)
+        .pool_max_idle_per_host(1)
+        .connect_timeout(endpoint.limits.connect_timeout);
+    if endpoint.proxy == ProxyPolicy::Direct {
+        builder = builder.no_proxy();
+    }
+    if let TlsTrust::SystemAnd(bundle) = &endpoint.trust {
+        let certificates = bundle
+            .certificates()
+            .iter()
+            .map(|certificate| reqwest::Certificate::from_der(certificate))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error| from_reqwest(&error, "the certificates"))?;
+        builder = builder.tls_certs_merge(certificates);
+    } else if !tls {
+        // Plain HTTP needs no authorities, and reading those of the system takes time and may fail.
+        builder = builder.tls_certs_only([]);
+    }
+    builder
+        .build()
+        .map_err(|error| from_reqwest(&error, "the client"))
+}
+
+fn authorization(credential: &Credential) -> Result<Option<HeaderValue>, RemoteError> {
+    let text = match credential {
+        Credential::Anonymous => return Ok(None),
+        Credential::Basic { username, password } => {
+            let pair = STANDARD.encode(format!("{username}:{}", password.expose()));
+            format!("Basic {pair}")
+        }
+        Credential::Bearer(token) => format!("Bearer {}", token.expose()),
+    };
+    let mut value = HeaderValue::from_str(&text).map_err(|_| RemoteError::Unsupported {
+        what: "the token holds characters that no header can carry",
+    })?;
+    value.set_sensitive(true);
+    Ok(Some(value))
+}
+
+fn check_status(response: &Response) -> Result<(), RemoteError> {
+    let status = response.status();
+    Err(match status {
+        StatusCode::UNAUTHORIZED => RemoteError::Unauthorized,
+        StatusCode::FORBIDDEN => RemoteError::Forbidden,
+        StatusCode::NOT_FOUND | StatusCode::GONE => RemoteError::NotFound,
+        _ if status.is_redirection() => RemoteError::Redirect {
+            rule: "only the first request of a session may be redirected",
+        },
+        _ if status.is_success() => return Ok(()),
+        _ => RemoteError::ServerError {
+            status: status.as_u16(),
+            retry_after: retry_after(response),
+        },
+    })
+}
+
+/// Says what a failed status means for the effect of a request: a server that rejects the request itself
+/// did not run the service, while one that reports an error of its own may have run it before.
+fn effect_of(status: StatusCode) -> Sent {
+    if status.is_client_error() || status.is_redirection() {
+        Sent::TurnedAway
+    } else {
+        Sent::Perhaps
+    }
+}
+
+fn retry_after(response: &Response) -> Option<Duration> {
+    let value = response.headers().get(RETRY_AFTER)?;
+    let seconds = value.to_str().ok()?.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds).min(LONGEST_RETRY_AFTER))
+}
+
+/// Turns the client's error into ours. Its text would show the URL, so only its causes are told.
+fn from_reqwest(error: &reqwest::Error, phase: &'static str) -> RemoteError {
+    let mut cause = error.source();
+    let mut detail = None;
+    while let Some(current) = cause {
+        if let Some(tls) = tls_error(current) {
+            return RemoteError::Tls {
+                detail: text::shown(tls.to_string().as_bytes()),
+            };
+        }
+        detail = Some(current.to_string());
+        cause = current.source();
+    }
+    if error.is_timeout() {
+        let phase = if error.is_connect() {
+            "no connection"
+        } else {
+            phase
+        };
+        return RemoteError::TimedOut { phase };
+    }
+    RemoteError::Unreachable {
+        detail: text::shown(detail.unwrap_or_else(|| phase.to_owned()).as_bytes()),
+    }
+}
+
+/// Finds the TLS library's error, which travels inside I/O errors and not as their source.
+fn tls_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a rustls::Error> {
+    let mut current = error;
+    loop {
+        if let Some(tls) = current.downcast_ref() {
+            return Some(tls);
+        }
+        current = current.downcast_ref::<std::io::Error>()?.get_ref()?;
+    }
+}

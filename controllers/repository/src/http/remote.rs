@@ -1,0 +1,169 @@
+//! A remote over HTTP(S).
+
+use model::CommitId;
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+
+use super::exchange::{HttpClient, Protocol, Service};
+use crate::advertisement::{Advertisement, ObjectFormat};
+use crate::endpoint::Endpoint;
+use crate::error::RemoteError;
+use crate::push::{self, PushSession};
+use crate::remote::{PushOutcome, PushRequest, Remote};
+use crate::store::Store;
+use crate::wire::packet::{self, PacketError};
+use crate::wire::refs::{self, Capabilities, Greeting, RefsError};
+use crate::{fetch, text};
+
+/// A Git repository over HTTP(S). Keep it for the life of an endpoint: it reuses its connections.
+#[derive(Debug)]
+pub struct HttpRemote {
+    http: HttpClient,
+}
+
+impl HttpRemote {
+    /// Prepares to speak with the endpoint; nothing is sent. The process's TLS provider must be installed.
+    /// Calls wait on `runtime`, so they must not be made from one of its async workers; `cancel` ends the
+    /// call that is running and all later ones.
+    ///
+    /// # Errors
+    /// Fails when the URL is not one for HTTP or the certificate authorities cannot be read.
+    pub fn new(
+        endpoint: &Endpoint,
+        runtime: Handle,
+        cancel: CancellationToken,
+    ) -> Result<Self, RemoteError> {
+        HttpClient::new(endpoint, runtime, cancel).map(|http| Self { http })
+    }
+
+    /// Asks a protocol 2 server for its refs: the branches and `HEAD`, and when it has no branch, for all
+    /// refs, because then it matters whether it has any.
+    fn list_refs(&self, capabilities: &Capabilities) -> Result<Advertisement, RemoteError> {
+        let format = capabilities
+            .object_format()
+            .map_err(|error| refs_error(&error))?;
+        let listed = self.ls_refs(capabilities, format, &["HEAD", "refs/heads/"])?;
+        if !listed.branches.is_empty() {
+            return Ok(listed);
+        }
+        self.ls_refs(capabilities, format, &[])
+    }
+
+    fn ls_refs(
+        &self,
+        capabilities: &Capabilities,
+        format: ObjectFormat,
+        prefixes: &[&str],
+    ) -> Result<Advertisement, RemoteError> {
+        let limits = self.http.limits();
+        let mut exchange =
+            self.http
+                .exchange(Service::UploadPack, Protocol::Two, limits.call_timeout);
+        let limit = (limits.max_advertisement_bytes, "the list of refs");
+        let body = ls_refs_request(capabilities, format, prefixes);
+        let mut answer = exchange.call(body, limit).map_err(|failed| failed.error)?;
+        let listed = refs::read_ls_refs(&mut answer, format, limits.max_advertised_refs).map_err(
+            |error| {
+                exchange
+                    .failure
+                    .take()
+                    .unwrap_or_else(|| refs_error(&error))
+            },
+        )?;
+        answer.finish();
+        Ok(listed)
+    }
+}
+
+impl Remote for HttpRemote {
+    fn look(&mut self) -> Result<Advertisement, RemoteError> {
+        let limits = self.http.limits();
+        let service = Service::UploadPack;
+        let mut exchange = self
+            .http
+            .exchange(service, Protocol::Two, limits.call_timeout);
+        let mut answer = exchange.advertise()?;
+        let greeting =
+            refs::read_greeting(&mut answer, service.as_str(), limits.max_advertised_refs)
+                .map_err(|error| {
+                    exchange
+                        .failure
+                        .take()
+                        .unwrap_or_else(|| refs_error(&error))
+                })?;
+        answer.finish();
+        match greeting {
+            Greeting::Refs(advertisement, _) => Ok(advertisement),
+            Greeting::Capabilities(capabilities) => self.list_refs(&capabilities),
+        }
+    }
+
+    fn prove_push(&mut self) -> Result<Advertisement, RemoteError> {
+        PushSession::open(&self.http).map(PushSession::into_advertisement)
+    }
+
+    fn fetch(
+        &mut self,
+        store: &mut Store,
+        tip: &CommitId,
+        known: Option<&CommitId>,
+    ) -> Result<(), RemoteError> {
+        fetch::fetch(&self.http, store, tip, known)
+    }
+
+    fn push(&mut self, request: &PushRequest) -> PushOutcome {
+        push::push(&self.http, request)
+    }
+}
+
+fn ls_refs_request(
+    capabilities: &Capabilities,
+    format: ObjectFormat,
+    prefixes: &[&str],
+) -> Vec<u8> {
+    let mut body = Vec::new();
+    packet::write_data(&mut body, b"command=ls-refs\n");
+    if capabilities.has("object-format") {
+        let line = format!("object-format={}\n", format.as_str());
+        packet::write_data(&mut body, line.as_bytes());
+    }
+    packet::write_delimiter(&mut body);
+    packet::write_data(&mut body, b"symrefs\n");
+    if capabilities
+        .value("ls-refs")
+        .is_some_and(|words| words.split(' ').any(|word| word == "unborn"))
+    {
+        packet::write_data(&mut body, b"unborn\n");
+    }
+    for prefix in prefixes {
+        packet::write_data(&mut body, format!("ref-prefix {prefix}\n").as_bytes());
+    }
+    packet::write_flush(&mut body);
+    body
+}
+
+/// Turns what the reader of packets says into the case that a caller sees.
+pub(crate) fn packet_error(error: &PacketError) -> RemoteError {
+    match error {
+        PacketError::ServerError(words) => RemoteError::HostSaid {
+            text: text::shown(words),
+        },
+        PacketError::Read(_) | PacketError::Truncated | PacketError::BadLength => {
+            RemoteError::protocol(error.to_string())
+        }
+    }
+}
+
+/// Turns what a parser of refs says into the case that a caller sees.
+pub(crate) fn refs_error(error: &RefsError) -> RemoteError {
+    match error {
+        RefsError::Packet(error) => packet_error(error),
+        RefsError::UnknownHash => RemoteError::Unsupported {
+            what: "the repository's hash is neither sha1 nor sha256",
+        },
+        RefsError::TooMany => RemoteError::TooLarge {
+            what: "the list of refs",
+        },
+        RefsError::Malformed(detail) => RemoteError::protocol(*detail),
+    }
+}

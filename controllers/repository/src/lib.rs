@@ -1,0 +1,54 @@
+//! Everything this product knows about Git: remotes over HTTP(S), and a local object store without a worktree.
+//!
+//! One branch is served by one [`Store`] (a bare directory, a cache that may be dropped at any time), one
+//! [`Remote`] (the only thing that opens connections) and, while writes wait for publication, one
+//! [`Attempt`] (commits that exist in memory only). The calls block: run them where blocking is allowed.
+//!
+//! It deliberately does not decide when to fetch, what to write, or when to try again; outcomes and
+//! errors are typed so that the caller can. It never starts another program, and it reads no
+//! configuration file of the machine it runs on. Not here yet: SSH, signatures, store renewal.
+//!
+//! Reading order: [`endpoint`] and [`credential`] (how a host is reached), [`advertisement`] (what it
+//! says), [`remote`] (what may be asked of it and how that ends), `wire` (the protocol without I/O),
+//! `http`, `push` and `fetch` (the sessions), then [`store`], [`snapshot`] and [`attempt`].
+
+pub mod advertisement;
+pub mod attempt;
+pub mod credential;
+pub mod endpoint;
+pub mod error;
+pub mod remote;
+pub mod snapshot;
+pub mod store;
+
+mod fetch;
+mod http;
+mod push;
+mod text;
+mod wire;
+
+pub use advertisement::{Advertisement, DefaultBranch, Head, ObjectFormat};
+pub use attempt::{Attempt, CommitText, Pack, TreeEdit};
+pub use credential::{Credential, CredentialError, SecretData, TlsTrust, check};
+pub use endpoint::{Endpoint, Limits, ProxyPolicy};
+pub use error::{EditRefusal, RemoteError, Retry, StoreError};
+pub use http::HttpRemote;
+pub use remote::{PushOutcome, PushRequest, Remote};
+pub use snapshot::TreeSnapshot;
+pub use store::{History, Store};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each of these is handed to a blocking thread and back.
+    #[test]
+    fn what_a_job_takes_along_can_move_between_threads() {
+        fn movable<T: Send + 'static>() {}
+        movable::<Store>();
+        movable::<Attempt>();
+        movable::<HttpRemote>();
+        movable::<PushOutcome>();
+        movable::<std::sync::Arc<TreeSnapshot>>();
+    }
+}

@@ -1,0 +1,205 @@
+//! One push: open a session, compare, send, read the report, decide.
+//!
+//! The session is a chain of types, so that nothing can be sent before the server's branches were compared
+//! with what the caller expects. `decide` holds the judgements, without I/O.
+
+mod decide;
+
+use model::CommitId;
+
+use crate::advertisement::Advertisement;
+use crate::error::RemoteError;
+use crate::http::{CallError, Exchange, HttpClient, Protocol, Sent, Service};
+use crate::remote::{PushOutcome, PushRequest};
+use crate::text;
+use crate::wire::packet;
+use crate::wire::refs::{self, Capabilities, Greeting};
+use crate::wire::report::{self, Report, Verdict};
+use crate::{advertisement::ObjectFormat, http};
+
+/// The most bytes of the whole answer to a push: the report, and words for people that are read and dropped.
+const LONGEST_ANSWER: u64 = 4 << 20;
+/// How the session names us to the server.
+const AGENT: &str = concat!("agent=gitops-reverser/", env!("CARGO_PKG_VERSION"));
+
+/// A push session whose advertisement has been read. The credential is proved by then.
+pub(crate) struct PushSession {
+    exchange: Exchange,
+    advertisement: Advertisement,
+    capabilities: Capabilities,
+}
+
+/// A session in which the request agrees with what the server has.
+struct ReadySession<'a> {
+    exchange: Exchange,
+    capabilities: Capabilities,
+    request: &'a PushRequest,
+}
+
+/// A session that has an answer.
+struct SettledSession {
+    report: Report,
+    /// Why the report may be incomplete.
+    cause: Option<RemoteError>,
+}
+
+/// Pushes, from the first byte to the outcome.
+pub(crate) fn push(http: &HttpClient, request: &PushRequest) -> PushOutcome {
+    let session = match PushSession::open(http) {
+        Ok(session) => session,
+        Err(error) => return PushOutcome::Failed(error),
+    };
+    let ready = match session.compare(request) {
+        Ok(ready) => ready,
+        Err(outcome) => return *outcome,
+    };
+    match ready.send() {
+        Ok(settled) => settled.outcome(http, request),
+        Err(failed) => decide::after_failed_call(failed, &request.new),
+    }
+}
+
+impl PushSession {
+    /// Opens a session and reads the advertisement.
+    pub(crate) fn open(http: &HttpClient) -> Result<Self, RemoteError> {
+        let limits = http.limits();
+        let service = Service::ReceivePack;
+        let mut exchange = http.exchange(service, Protocol::Oldest, limits.call_timeout);
+        let mut answer = exchange.advertise()?;
+        let greeting =
+            refs::read_greeting(&mut answer, service.as_str(), limits.max_advertised_refs);
+        let greeting = greeting.map_err(|error| {
+            let known = exchange.failure.take();
+            known.unwrap_or_else(|| http::refs_error(&error))
+        })?;
+        answer.finish();
+        match greeting {
+            Greeting::Refs(advertisement, capabilities) => Ok(Self {
+                exchange,
+                advertisement,
+                capabilities,
+            }),
+            Greeting::Capabilities(_) => Err(RemoteError::Unsupported {
+                what: "the server answers a push with protocol 2, which has no push",
+            }),
+        }
+    }
+
+    /// Ends the session without pushing.
+    pub(crate) fn into_advertisement(self) -> Advertisement {
+        self.advertisement
+    }
+
+    /// Goes on only if the server is where the request expects it to be.
+    fn compare(self, request: &PushRequest) -> Result<ReadySession<'_>, Box<PushOutcome>> {
+        decide::compare(&self.advertisement, &self.capabilities, request)?;
+        Ok(ReadySession {
+            exchange: self.exchange,
+            capabilities: self.capabilities,
+            request,
+        })
+    }
+}
+
+impl ReadySession<'_> {
+    /// Sends the command and the objects, and reads as much of the report as comes.
+    fn send(mut self) -> Result<SettledSession, CallError> {
+        if self.exchange.is_cancelled() {
+            return Err(CallError {
+                error: RemoteError::Cancelled,
+                sent: Sent::Nothing,
+            });
+        }
+        let side_band = self.capabilities.has("side-band-64k");
+        let body = encode(self.request, &self.capabilities);
+        let limit = (LONGEST_ANSWER, "the answer to a push");
+        let mut answer = self.exchange.call(body, limit)?;
+        let (report, error) = report::read_report(&mut answer, side_band);
+        let cause = error.map(|error| {
+            let known = self.exchange.failure.take();
+            known.unwrap_or_else(|| http::packet_error(&error))
+        });
+        if cause.is_none() {
+            answer.finish();
+        }
+        Ok(SettledSession { report, cause })
+    }
+}
+
+impl SettledSession {
+    /// Turns the report into the outcome. A rejection says too little by itself: whether the branch has
+    /// moved is only known from a fresh advertisement.
+    fn outcome(self, http: &HttpClient, request: &PushRequest) -> PushOutcome {
+        let name = format!("refs/heads/{}", request.branch);
+        let (reason, unpacked) = match self.report.verdict(&name) {
+            Verdict::Accepted => {
+                return PushOutcome::Landed {
+                    tip: request.new.clone(),
+                };
+            }
+            Verdict::Unclear(why) => {
+                return PushOutcome::Ambiguous {
+                    sent: request.new.clone(),
+                    cause: self.cause.unwrap_or_else(|| RemoteError::protocol(why)),
+                };
+            }
+            Verdict::Rejected(reason) => (reason, true),
+            Verdict::NotUnpacked(reason) => (reason, false),
+        };
+        match PushSession::open(http) {
+            Ok(session) => decide::after_rejection(
+                session.into_advertisement(),
+                request,
+                &decide::Rejection {
+                    reason: &reason,
+                    unpacked,
+                    words: &text::shown(&self.report.words),
+                },
+            ),
+            Err(error) => PushOutcome::Transient(error),
+        }
+    }
+}
+
+/// Encodes command, capabilities and pack.
+fn encode(request: &PushRequest, capabilities: &Capabilities) -> Vec<u8> {
+    let zero;
+    let old = match &request.expected {
+        Some(id) => id.as_str(),
+        None => {
+            zero = "0".repeat(request.new.as_str().len());
+            &zero
+        }
+    };
+    let mut line = format!("{old} {} refs/heads/{}\0", request.new, request.branch);
+    let report = if capabilities.has("report-status-v2") {
+        "report-status-v2"
+    } else {
+        "report-status"
+    };
+    line.push_str(report);
+    if capabilities.has("side-band-64k") {
+        line.push_str(" side-band-64k");
+    }
+    if capabilities.has("object-format") {
+        line.push_str(" object-format=");
+        line.push_str(format_of(&request.new).as_str());
+    }
+    if capabilities.has("agent") {
+        line.push(' ');
+        line.push_str(AGENT);
+    }
+    let mut body = Vec::with_capacity(line.len() + request.pack.bytes().len() + 8);
+    packet::write_data(&mut body, line.as_bytes());
+    packet::write_flush(&mut body);
+    body.extend_from_slice(request.pack.bytes());
+    body
+}
+
+fn format_of(id: &CommitId) -> ObjectFormat {
+    if id.as_str().len() == ObjectFormat::Sha1.hex_len() {
+        ObjectFormat::Sha1
+    } else {
+        ObjectFormat::Sha256
+    }
+}

@@ -1,0 +1,78 @@
+//! Encodes commits, so that equal inputs give equal bytes.
+
+use std::collections::BTreeMap;
+
+use gix::ObjectId;
+use gix::actor;
+use gix::date::Time;
+use gix::objs::{Commit, Kind, WriteTo as _};
+use model::{Millis, Signature};
+
+use super::objects::{NewObject, Objects};
+use crate::error::StoreError;
+
+/// The text around a commit's tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitText {
+    /// The message.
+    pub message: String,
+    /// Who made the change.
+    pub author: Signature,
+    /// Who wrote the commit.
+    pub committer: Signature,
+    /// When, in milliseconds since 1970; the commit says it in UTC. Fixed once per commit, because a commit
+    /// that is built again must have the same id.
+    pub time_ms: Millis,
+}
+
+/// Adds a commit to the objects and returns its id.
+pub(super) fn add(
+    objects: &mut Objects,
+    tree: ObjectId,
+    parent: Option<ObjectId>,
+    text: &CommitText,
+) -> Result<ObjectId, StoreError> {
+    let commit = Commit {
+        tree,
+        parents: parent.into_iter().collect(),
+        author: signed(&text.author, text.time_ms),
+        committer: signed(&text.committer, text.time_ms),
+        encoding: None,
+        message: message(&text.message).into(),
+        extra_headers: Vec::new(),
+    };
+    let mut bytes = Vec::new();
+    commit
+        .write_to(&mut bytes)
+        .map_err(|error| objects.damage(format!("a commit cannot be encoded: {error}")))?;
+    let id = gix::objs::compute_hash(objects.hash_kind(), Kind::Commit, &bytes)
+        .map_err(|error| objects.damage(format!("a commit cannot be named: {error}")))?;
+    let object = NewObject {
+        kind: Kind::Commit,
+        bytes: bytes.into(),
+    };
+    objects.add(BTreeMap::from([(id, object)]))?;
+    Ok(id)
+}
+
+/// Cleans the names again, so that no caller can write a header that is not one (D31).
+fn signed(who: &Signature, time_ms: Millis) -> actor::Signature {
+    let who = Signature::cleaned(&who.name, &who.email);
+    actor::Signature {
+        name: who.name.into(),
+        email: who.email.into(),
+        time: Time {
+            seconds: i64::try_from(time_ms / 1000).unwrap_or(i64::MAX),
+            offset: 0,
+        },
+    }
+}
+
+/// Takes out NUL, which no commit can hold (D31), and ends the last line as Git does.
+fn message(text: &str) -> String {
+    let mut text = text.replace('\0', "");
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text
+}

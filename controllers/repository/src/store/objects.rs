@@ -1,0 +1,243 @@
+//! Objects on disk, and new ones that are in memory only.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use gix::ObjectId;
+use gix::bstr::BStr;
+use gix::objs::{CommitRefIter, Find as _, FindHeader as _, Kind, TreeRef, Write as _};
+use model::CommitId;
+
+use super::{damaged, parse_id};
+use crate::error::StoreError;
+use crate::text;
+
+/// An object that is in memory only.
+#[derive(Debug, Clone)]
+pub(crate) struct NewObject {
+    pub(super) kind: Kind,
+    pub(super) bytes: Arc<[u8]>,
+}
+
+/// Reads objects, those in memory first, and takes new ones into memory.
+pub(crate) struct Objects {
+    dir: Arc<Path>,
+    disk: gix::OdbHandle,
+    new: BTreeMap<ObjectId, NewObject>,
+}
+
+/// A commit as far as reading needs it.
+#[derive(Debug)]
+pub(crate) struct CommitLinks {
+    pub(crate) tree: ObjectId,
+    pub(crate) parents: Vec<ObjectId>,
+}
+
+impl Objects {
+    pub(super) fn new(dir: Arc<Path>, disk: gix::OdbHandle) -> Self {
+        Self {
+            dir,
+            disk,
+            new: BTreeMap::new(),
+        }
+    }
+
+    /// Returns a view of the same disk with nothing in memory.
+    pub(super) fn fork(&self) -> Self {
+        Self::new(Arc::clone(&self.dir), self.disk.clone())
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub(crate) fn hash_kind(&self) -> gix::hash::Kind {
+        self.disk.store_ref().object_hash()
+    }
+
+    /// Notices a directory that somebody deleted: open packs would hide that for a while.
+    pub(crate) fn check_present(&self) -> Result<(), StoreError> {
+        for part in ["HEAD", "objects"] {
+            if !self.dir.join(part).exists() {
+                return Err(self.damage(format!("{part} is missing")));
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn has_commit(&self, id: &CommitId) -> Result<bool, StoreError> {
+        self.check_present()?;
+        let Some(id) = parse_id(id).filter(|id| id.kind() == self.hash_kind()) else {
+            return Ok(false);
+        };
+        if self.new.contains_key(&id) {
+            return Ok(true);
+        }
+        let header = self
+            .disk
+            .try_header(&id)
+            .map_err(|error| self.unreadable(&error))?;
+        Ok(header.is_some_and(|header| header.kind == Kind::Commit))
+    }
+
+    /// Returns tree and parents of a commit that somebody asked for by its id.
+    pub(crate) fn commit(&self, id: &CommitId) -> Result<CommitLinks, StoreError> {
+        if !self.has_commit(id)? {
+            return Err(StoreError::UnknownCommit { id: id.clone() });
+        }
+        let id = object_id(id)?;
+        self.read_commit(&id)?.ok_or_else(|| self.missing(&id))
+    }
+
+    /// Returns tree and parents of a commit, or `None` when it is not here.
+    pub(crate) fn read_commit(&self, id: &ObjectId) -> Result<Option<CommitLinks>, StoreError> {
+        let mut buffer = Vec::new();
+        let Some(data) = self.find(id, Kind::Commit, &mut buffer)? else {
+            return Ok(None);
+        };
+        let mut tokens = CommitRefIter::from_bytes(data, self.hash_kind());
+        let tree = tokens
+            .tree_id()
+            .map_err(|_| self.damage(format!("commit {id} has no tree")))?;
+        let parents = CommitRefIter::from_bytes(data, self.hash_kind())
+            .parent_ids()
+            .collect();
+        Ok(Some(CommitLinks { tree, parents }))
+    }
+
+    /// Reads a tree and hands it to `read`.
+    pub(crate) fn tree<T>(
+        &self,
+        id: &ObjectId,
+        read: impl FnOnce(&TreeRef<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut buffer = Vec::new();
+        let data = self
+            .find(id, Kind::Tree, &mut buffer)?
+            .ok_or_else(|| self.missing(id))?;
+        let tree = TreeRef::from_bytes(data, self.hash_kind())
+            .map_err(|_| self.damage(format!("tree {id} cannot be parsed")))?;
+        read(&tree)
+    }
+
+    /// Returns the entry of a tree with this name.
+    pub(crate) fn tree_entry(
+        &self,
+        id: &ObjectId,
+        name: &str,
+    ) -> Result<Option<(gix::objs::tree::EntryKind, ObjectId)>, StoreError> {
+        self.tree(id, |tree| {
+            let wanted: &BStr = name.into();
+            Ok(tree
+                .entries
+                .iter()
+                .find(|entry| entry.filename == wanted)
+                .map(|entry| (entry.mode.kind(), entry.oid.to_owned())))
+        })
+    }
+
+    /// Returns the size of a file without reading it.
+    pub(crate) fn blob_size(&self, id: &ObjectId) -> Result<u64, StoreError> {
+        if let Some(object) = self.new.get(id) {
+            return Ok(u64::try_from(object.bytes.len()).unwrap_or(u64::MAX));
+        }
+        let header = self
+            .disk
+            .try_header(id)
+            .map_err(|error| self.unreadable(&error))?;
+        let header = header.ok_or_else(|| self.missing(id))?;
+        Ok(header.size)
+    }
+
+    /// Returns the content of a file.
+    pub(crate) fn blob(&self, id: &ObjectId) -> Result<Arc<[u8]>, StoreError> {
+        if let Some(object) = self.new.get(id) {
+            return Ok(Arc::clone(&object.bytes));
+        }
+        let mut buffer = Vec::new();
+        self.find(id, Kind::Blob, &mut buffer)?
+            .map(Arc::from)
+            .ok_or_else(|| self.missing(id))
+    }
+
+    /// Takes new objects into memory; those that are on disk already are not new.
+    pub(super) fn add(&mut self, staged: BTreeMap<ObjectId, NewObject>) -> Result<(), StoreError> {
+        for (id, object) in staged {
+            let on_disk = self
+                .disk
+                .try_header(&id)
+                .map_err(|error| self.unreadable(&error))?;
+            if on_disk.is_none() {
+                self.new.insert(id, object);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the new objects.
+    pub(super) fn new_objects(&self) -> &BTreeMap<ObjectId, NewObject> {
+        &self.new
+    }
+
+    /// Returns the bytes that the new objects take in memory.
+    pub(crate) fn new_bytes(&self) -> u64 {
+        let total: usize = self.new.values().map(|object| object.bytes.len()).sum();
+        u64::try_from(total).unwrap_or(u64::MAX)
+    }
+
+    /// Writes the new objects to disk, what is pointed at before what points, so that a crash in between
+    /// leaves no commit without its tree.
+    pub(super) fn write_loose(&self) -> gix::Result<()> {
+        let loose = gix::odb::loose::Store::at(self.dir.join("objects"), self.hash_kind());
+        for kind in [Kind::Blob, Kind::Tree, Kind::Commit] {
+            for object in self.new.values().filter(|object| object.kind == kind) {
+                loose.write_buf(kind, &object.bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn damage(&self, what: impl Into<String>) -> StoreError {
+        damaged(&self.dir, what)
+    }
+
+    /// Finds an object and checks that its content has the hash it is named by: a damaged cache must not
+    /// become a commit.
+    fn find<'a>(
+        &'a self,
+        id: &ObjectId,
+        kind: Kind,
+        buffer: &'a mut Vec<u8>,
+    ) -> Result<Option<&'a [u8]>, StoreError> {
+        if let Some(object) = self.new.get(id) {
+            return Ok(Some(&object.bytes));
+        }
+        let found = self
+            .disk
+            .try_find(id, buffer)
+            .map_err(|error| damaged(&self.dir, text::shown(error.to_string().as_bytes())))?;
+        let Some(data) = found else {
+            return Ok(None);
+        };
+        if data.kind != kind {
+            return Err(damaged(&self.dir, format!("object {id} is no {kind}")));
+        }
+        data.verify_checksum(id)
+            .map_err(|_| damaged(&self.dir, format!("object {id} has another content")))?;
+        Ok(Some(data.data))
+    }
+
+    fn missing(&self, id: &ObjectId) -> StoreError {
+        self.damage(format!("object {id} is missing"))
+    }
+
+    fn unreadable(&self, error: &gix::Error) -> StoreError {
+        self.damage(text::shown(error.to_string().as_bytes()))
+    }
+}
+
+/// Parses an id of ours for gix.
+pub(crate) fn object_id(id: &CommitId) -> Result<ObjectId, StoreError> {
+    parse_id(id).ok_or_else(|| StoreError::UnknownCommit { id: id.clone() })
+}

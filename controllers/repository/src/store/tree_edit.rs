@@ -1,0 +1,258 @@
+//! Makes the tree that follows from edits, refusing every edit that would destroy or follow something
+//! silently.
+//!
+//! Each tree on the way is read once, whatever the number of edits below it, and nothing is added to the
+//! objects before the whole result is known.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+
+use gix::ObjectId;
+use gix::bstr::BString;
+use gix::objs::tree::{Entry, EntryKind, EntryMode, name_order};
+use gix::objs::{Kind, Tree, WriteTo as _};
+use model::RepoPath;
+
+use super::objects::{NewObject, Objects};
+use crate::error::{EditRefusal, StoreError};
+
+/// One file to write or remove.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeEdit {
+    /// The file, from the root of the repository.
+    pub path: RepoPath,
+    /// The new content; `None` removes the file. A mode that is executable stays so.
+    pub content: Option<Vec<u8>>,
+}
+
+/// Applies edits to a tree and returns the new one; `None` stands for the empty tree.
+pub(super) fn apply(
+    objects: &mut Objects,
+    root: Option<ObjectId>,
+    edits: &[TreeEdit],
+) -> Result<Option<ObjectId>, StoreError> {
+    let mut paths = BTreeSet::new();
+    for edit in edits {
+        if !paths.insert(&edit.path) {
+            let path = edit.path.clone();
+            return Err(EditRefusal::Twice { path }.into());
+        }
+    }
+    let steps = edits
+        .iter()
+        .map(|edit| Step {
+            rest: edit.path.as_str(),
+            edit,
+        })
+        .collect();
+    let mut rewrite = Rewrite {
+        objects,
+        staged: BTreeMap::new(),
+    };
+    let tree = rewrite.folder(root, steps)?;
+    let staged = rewrite.staged;
+    objects.add(staged)?;
+    Ok(tree)
+}
+
+/// Adds the tree without entries, which is what is left when the last file goes.
+pub(super) fn add_empty(objects: &mut Objects) -> Result<ObjectId, StoreError> {
+    let id = ObjectId::empty_tree(objects.hash_kind());
+    let object = NewObject {
+        kind: Kind::Tree,
+        bytes: [].into(),
+    };
+    objects.add(BTreeMap::from([(id, object)]))?;
+    Ok(id)
+}
+
+/// An edit on its way down: what is left of its path.
+struct Step<'a> {
+    rest: &'a str,
+    edit: &'a TreeEdit,
+}
+
+/// The edits below one name of a folder: at most one is the name itself.
+#[derive(Default)]
+struct Below<'a> {
+    here: Option<&'a TreeEdit>,
+    deeper: Vec<Step<'a>>,
+}
+
+/// The entries of a folder while it is rewritten.
+type Entries = BTreeMap<BString, (EntryMode, ObjectId)>;
+
+struct Rewrite<'a> {
+    objects: &'a Objects,
+    staged: BTreeMap<ObjectId, NewObject>,
+}
+
+impl Rewrite<'_> {
+    /// Rewrites one folder; `None` stands for a folder without entries, which Git does not keep.
+    fn folder(
+        &mut self,
+        tree: Option<ObjectId>,
+        steps: Vec<Step<'_>>,
+    ) -> Result<Option<ObjectId>, StoreError> {
+        let mut entries = self.entries(tree)?;
+        let mut changed = false;
+        for (name, below) in by_name(steps) {
+            let before = entries.get(&name).copied();
+            let after = self.name(before, below)?;
+            changed |= before != after;
+            match after {
+                Some(entry) => drop(entries.insert(name, entry)),
+                None => drop(entries.remove(&name)),
+            }
+        }
+        if !changed {
+            return Ok(tree);
+        }
+        if entries.is_empty() {
+            return Ok(None);
+        }
+        self.stage_tree(entries).map(Some)
+    }
+
+    /// Rewrites what one name of a folder stands for.
+    fn name(
+        &mut self,
+        before: Option<(EntryMode, ObjectId)>,
+        below: Below<'_>,
+    ) -> Result<Option<(EntryMode, ObjectId)>, StoreError> {
+        let Below { here, deeper } = below;
+        match here {
+            None => self.deeper(before, deeper),
+            // A file that goes makes room for a folder of its name, and the other way round.
+            Some(edit) if edit.content.is_none() => {
+                let without = self.file(before, edit)?;
+                self.deeper(without, deeper)
+            }
+            Some(edit) => {
+                let without = self.deeper(before, deeper)?;
+                self.file(without, edit)
+            }
+        }
+    }
+
+    /// Writes or removes a file.
+    fn file(
+        &mut self,
+        before: Option<(EntryMode, ObjectId)>,
+        edit: &TreeEdit,
+    ) -> Result<Option<(EntryMode, ObjectId)>, StoreError> {
+        let path = || edit.path.clone();
+        match before.map(|(mode, _)| mode.kind()) {
+            Some(EntryKind::Tree) => return Err(EditRefusal::IsFolder { path: path() }.into()),
+            Some(EntryKind::Link) => return Err(EditRefusal::Symlink { path: path() }.into()),
+            Some(EntryKind::Commit) => return Err(EditRefusal::Submodule { path: path() }.into()),
+            Some(EntryKind::Blob | EntryKind::BlobExecutable) | None => {}
+        }
+        let Some(content) = &edit.content else {
+            return Ok(None);
+        };
+        let mode = before.map_or_else(|| EntryKind::Blob.into(), |(mode, _)| mode);
+        let id = self.stage(Kind::Blob, content.clone())?;
+        Ok(Some((mode, id)))
+    }
+
+    /// Rewrites the folder that a name stands for.
+    fn deeper(
+        &mut self,
+        before: Option<(EntryMode, ObjectId)>,
+        steps: Vec<Step<'_>>,
+    ) -> Result<Option<(EntryMode, ObjectId)>, StoreError> {
+        let Some(first) = steps.first() else {
+            return Ok(before);
+        };
+        let path = || first.edit.path.clone();
+        let tree = match before.map(|(mode, id)| (mode.kind(), id)) {
+            None => None,
+            Some((EntryKind::Tree, id)) => Some(id),
+            Some((EntryKind::Link, _)) => return Err(EditRefusal::Symlink { path: path() }.into()),
+            Some((EntryKind::Commit, _)) => {
+                return Err(EditRefusal::Submodule { path: path() }.into());
+            }
+            Some((EntryKind::Blob | EntryKind::BlobExecutable, _)) => {
+                if let Some(step) = steps.iter().find(|step| step.edit.content.is_some()) {
+                    let path = step.edit.path.clone();
+                    return Err(EditRefusal::FileInTheWay { path }.into());
+                }
+                return Ok(before);
+            }
+        };
+        let after = self.folder(tree, steps)?;
+        Ok(after.map(|id| (EntryKind::Tree.into(), id)))
+    }
+
+    fn entries(&self, tree: Option<ObjectId>) -> Result<Entries, StoreError> {
+        let Some(tree) = tree else {
+            return Ok(Entries::new());
+        };
+        self.objects.tree(&tree, |tree| {
+            Ok(tree
+                .entries
+                .iter()
+                .map(|entry| {
+                    (
+                        entry.filename.to_owned(),
+                        (entry.mode, entry.oid.to_owned()),
+                    )
+                })
+                .collect())
+        })
+    }
+
+    fn stage_tree(&mut self, entries: Entries) -> Result<ObjectId, StoreError> {
+        let mut tree = Tree {
+            entries: entries
+                .into_iter()
+                .map(|(filename, (mode, oid))| Entry {
+                    mode,
+                    filename,
+                    oid,
+                })
+                .collect(),
+        };
+        tree.entries.sort_by(in_git_order);
+        let mut bytes = Vec::new();
+        tree.write_to(&mut bytes).map_err(|error| {
+            self.objects
+                .damage(format!("a tree cannot be encoded: {error}"))
+        })?;
+        self.stage(Kind::Tree, bytes)
+    }
+
+    fn stage(&mut self, kind: Kind, bytes: Vec<u8>) -> Result<ObjectId, StoreError> {
+        let id =
+            gix::objs::compute_hash(self.objects.hash_kind(), kind, &bytes).map_err(|error| {
+                self.objects
+                    .damage(format!("an object cannot be named: {error}"))
+            })?;
+        self.staged.entry(id).or_insert_with(|| NewObject {
+            kind,
+            bytes: bytes.into(),
+        });
+        Ok(id)
+    }
+}
+
+/// Groups edits by the first name of what is left of their path.
+fn by_name(steps: Vec<Step<'_>>) -> BTreeMap<BString, Below<'_>> {
+    let mut names: BTreeMap<BString, Below<'_>> = BTreeMap::new();
+    for step in steps {
+        match step.rest.split_once('/') {
+            None => names.entry(step.rest.into()).or_default().here = Some(step.edit),
+            Some((name, rest)) => names.entry(name.into()).or_default().deeper.push(Step {
+                rest,
+                edit: step.edit,
+            }),
+        }
+    }
+    names
+}
+
+/// Git sorts a folder as if its name ended with a slash.
+fn in_git_order(a: &Entry, b: &Entry) -> Ordering {
+    name_order(&a.filename, a.mode.is_tree(), &b.filename, b.mode.is_tree())
+}

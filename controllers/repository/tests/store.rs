@@ -1,0 +1,435 @@
+//! The local store: snapshots, edits, commits, and what happens when it is damaged.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test ends at the first surprise, also in its helpers"
+)]
+
+mod support;
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::sync::Arc;
+
+use model::{FileEntry, Signature};
+use repository::{
+    Attempt, CommitText, EditRefusal, ObjectFormat, Remote, Store, StoreError, TreeEdit,
+};
+use support::{
+    Bench, assert_landed, attempt, commit_id, content, folder, path, remove, request, text, write,
+};
+use tempfile::TempDir;
+
+/// A store whose first commit has these files.
+fn store_with(files: &[(&str, &str)]) -> (TempDir, Store, model::CommitId) {
+    let dir = TempDir::new().unwrap();
+    let mut store = Store::create(&dir.path().join("store"), ObjectFormat::Sha1).unwrap();
+    let edits: Vec<TreeEdit> = files
+        .iter()
+        .map(|(path, content)| write(path, content))
+        .collect();
+    let (attempt, commit) = attempt(&store, None, &edits);
+    store.accept(attempt).unwrap();
+    (dir, store, commit)
+}
+
+fn refusal(result: Result<Option<model::CommitId>, StoreError>) -> EditRefusal {
+    match result {
+        Err(StoreError::Edit(refusal)) => refusal,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_directory_is_private_and_holds_no_configuration_of_ours() {
+    let (dir, store, _) = store_with(&[("a.yaml", "a\n")]);
+    let mode = fs::metadata(store.dir()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    assert!(!store.dir().join("hooks").exists());
+    drop(store);
+    assert!(Store::open(&dir.path().join("store")).is_ok());
+}
+
+#[test]
+fn equal_inputs_give_equal_commits() {
+    let id = || store_with(&[("a.yaml", "a\n"), ("b/c.yaml", "c\n")]).2;
+    assert_eq!(id(), id());
+    let (_dir, store, base) = store_with(&[("a.yaml", "a\n")]);
+    let at = |time_ms| {
+        let text = CommitText {
+            time_ms,
+            ..text("x")
+        };
+        let mut attempt = Attempt::new(&store, Some(&base)).unwrap();
+        attempt.commit(&[write("a.yaml", "b\n")], &text).unwrap()
+    };
+    assert_eq!(at(5_000), at(5_999), "Git counts in seconds");
+    assert_ne!(at(5_000), at(6_000));
+}
+
+#[test]
+fn d31_hostile_names_and_nul_make_a_legal_commit() {
+    let bench = Bench::seeded(&[("a.yaml", "a\n")]);
+    let (mut remote, store, tip) = bench.fetched();
+    let hostile = CommitText {
+        message: "sub\0ject".to_owned(),
+        author: Signature {
+            name: "x> 0 +0000\ncommitter <y".to_owned(),
+            email: "a\nb<>".to_owned(),
+        },
+        ..text("")
+    };
+    let mut attempt = Attempt::new(&store, Some(&tip)).unwrap();
+    let commit = attempt.commit(&[write("a.yaml", "b\n")], &hostile).unwrap();
+    assert_landed(&remote.push(&request(&attempt)), &commit.unwrap());
+    let log = bench
+        .origin
+        .git(&["log", "-1", "--format=%s|%an|%ae", "main"])
+        .unwrap();
+    assert_eq!(log, "subject|x 0 +0000committer y|ab");
+    bench.check_objects();
+}
+
+#[test]
+fn edits_that_change_nothing_are_no_commit() {
+    let (_dir, store, base) = store_with(&[("a.yaml", "a\n"), ("b/c.yaml", "c\n")]);
+    let mut attempt = Attempt::new(&store, Some(&base)).unwrap();
+    for edits in [
+        vec![],
+        vec![write("a.yaml", "a\n")],
+        vec![
+            remove("none.yaml"),
+            remove("x/y/none.yaml"),
+            remove("a.yaml/x"),
+        ],
+    ] {
+        assert_eq!(
+            attempt.commit(&edits, &text("no")).unwrap(),
+            None,
+            "{edits:?}"
+        );
+    }
+    assert!(attempt.is_empty());
+    assert_eq!((attempt.bytes(), attempt.pack().unwrap().objects()), (0, 0));
+}
+
+#[test]
+fn folders_come_and_go_with_their_files() {
+    let (_dir, store, base) = store_with(&[("a/b/c.yaml", "c\n"), ("z.yaml", "z\n")]);
+    let mut attempt = Attempt::new(&store, Some(&base)).unwrap();
+    let move_it = [remove("a/b/c.yaml"), write("a/d/e.yaml", "c\n")];
+    attempt.commit(&move_it, &text("move")).unwrap().unwrap();
+    let all = attempt.snapshot(&folder(".")).unwrap();
+    let paths: Vec<&str> = all.files.keys().map(|path| path.as_str()).collect();
+    assert_eq!(paths, ["a/d/e.yaml", "z.yaml"]);
+    assert_eq!(attempt.snapshot(&folder("a/b")).unwrap().tree, None);
+    let nothing_left = [remove("a/d/e.yaml"), remove("z.yaml")];
+    attempt
+        .commit(&nothing_left, &text("empty"))
+        .unwrap()
+        .unwrap();
+    assert!(attempt.snapshot(&folder(".")).unwrap().files.is_empty());
+    attempt
+        .commit(&[write("n.yaml", "n\n")], &text("again"))
+        .unwrap()
+        .unwrap();
+    assert_eq!(attempt.snapshot(&folder(".")).unwrap().files.len(), 1);
+}
+
+#[test]
+fn a_file_and_a_folder_do_not_replace_each_other_silently() {
+    let (_dir, store, base) = store_with(&[("a", "file\n"), ("d/x.yaml", "x\n")]);
+    let mut attempt = Attempt::new(&store, Some(&base)).unwrap();
+    let mut refused = |edits: &[TreeEdit]| refusal(attempt.commit(edits, &text("no")));
+    let at = |at: &str| path(at);
+    assert_eq!(
+        refused(&[write("ok.yaml", "1"), write("a/b.yaml", "b\n")]),
+        EditRefusal::FileInTheWay {
+            path: at("a/b.yaml")
+        }
+    );
+    assert_eq!(
+        refused(&[write("d", "now a file\n")]),
+        EditRefusal::IsFolder { path: at("d") }
+    );
+    assert_eq!(
+        refused(&[remove("d")]),
+        EditRefusal::IsFolder { path: at("d") }
+    );
+    assert_eq!(
+        refused(&[write("n", "1"), write("n", "2")]),
+        EditRefusal::Twice { path: at("n") }
+    );
+    assert_eq!(attempt.bytes(), 0, "a refused commit leaves nothing");
+    // Said in full, it is no accident.
+    let swap = [
+        remove("a"),
+        write("a/b.yaml", "b\n"),
+        remove("d/x.yaml"),
+        write("d", "now a file\n"),
+    ];
+    attempt.commit(&swap, &text("swap")).unwrap().unwrap();
+    let paths: Vec<String> = attempt
+        .snapshot(&folder("."))
+        .unwrap()
+        .files
+        .keys()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(paths, ["a/b.yaml", "d"]);
+}
+
+#[test]
+fn links_submodules_and_modes_are_seen_and_kept() {
+    let bench = Bench::seeded(&[("run.sh", "echo 1\n"), ("real/a.yaml", "a\n")]);
+    let clone = bench.server.clone("app").unwrap();
+    symlink("real", clone.path().join("linked")).unwrap();
+    symlink("real/a.yaml", clone.path().join("link.yaml")).unwrap();
+    fs::set_permissions(
+        clone.path().join("run.sh"),
+        fs::Permissions::from_mode(0o755),
+    )
+    .unwrap();
+    let head = clone.head().unwrap();
+    clone
+        .git(&[
+            "update-index",
+            "--add",
+            "--cacheinfo",
+            &format!("160000,{head},module"),
+        ])
+        .unwrap();
+    fs::create_dir(clone.path().join("module")).unwrap();
+    clone.write("back\\slash.yaml", "odd\n").unwrap();
+    clone
+        .write("large.bin", &"x".repeat((1 << 20) + 1))
+        .unwrap();
+    clone.commit("odd entries").unwrap();
+    clone.push().unwrap();
+
+    let (mut remote, mut store, tip) = bench.fetched();
+    let snapshot = store.snapshot(&tip, &folder(".")).unwrap();
+    let entry = |at: &str| snapshot.files.get(&path(at)).unwrap().clone();
+    assert_eq!(entry("linked"), FileEntry::Symlink);
+    assert_eq!(entry("link.yaml"), FileEntry::Symlink);
+    assert_eq!(entry("module"), FileEntry::Submodule);
+    assert_eq!(
+        entry("large.bin"),
+        FileEntry::TooLarge {
+            size: (1 << 20) + 1
+        }
+    );
+    assert!(matches!(
+        entry("run.sh"),
+        FileEntry::Regular {
+            executable: true,
+            ..
+        }
+    ));
+    assert!(matches!(
+        entry("real/a.yaml"),
+        FileEntry::Regular {
+            executable: false,
+            ..
+        }
+    ));
+    assert_eq!(snapshot.left_out, 1, "the name with a backslash");
+    assert!(matches!(
+        store.snapshot(&tip, &folder("linked")),
+        Err(StoreError::NotAFolder { .. })
+    ));
+
+    let mut attempt = Attempt::new(&store, Some(&tip)).unwrap();
+    for at in ["linked/b.yaml", "link.yaml"] {
+        let refused = refusal(attempt.commit(&[write(at, "x")], &text("no")));
+        assert_eq!(refused, EditRefusal::Symlink { path: path(at) });
+        let refused = refusal(attempt.commit(&[remove(at)], &text("no")));
+        assert_eq!(refused, EditRefusal::Symlink { path: path(at) });
+    }
+    let refused = refusal(attempt.commit(&[write("module/x", "x")], &text("no")));
+    assert_eq!(
+        refused,
+        EditRefusal::Submodule {
+            path: path("module/x")
+        }
+    );
+    let commit = attempt
+        .commit(&[write("run.sh", "echo 2\n")], &text("edit"))
+        .unwrap();
+    assert_landed(&remote.push(&request(&attempt)), &commit.unwrap());
+    let listed = bench.origin.git(&["ls-tree", "-r", "main"]).unwrap();
+    assert!(
+        listed.contains("100755 blob") && listed.contains("160000 commit"),
+        "{listed}"
+    );
+    assert_eq!(listed.matches("120000 blob").count(), 2, "{listed}");
+    bench.check_objects();
+}
+
+#[test]
+fn a_snapshot_shares_what_did_not_change() {
+    let (_dir, mut store, base) = store_with(&[
+        ("apps/a.yaml", "a\n"),
+        ("apps/sub/b.yaml", "b\n"),
+        ("apps/gone/c.yaml", "c\n"),
+        ("other/d.yaml", "d\n"),
+    ]);
+    let apps = folder("apps");
+    let first = store.snapshot(&base, &apps).unwrap();
+    assert!(Arc::ptr_eq(&first, &store.snapshot(&base, &apps).unwrap()));
+
+    let elsewhere = [write("other/d.yaml", "changed\n")];
+    let (one, commit) = attempt(&store, Some(&base), &elsewhere);
+    store.accept(one).unwrap();
+    let second = store.snapshot(&commit, &apps).unwrap();
+    assert_eq!(
+        (&second.commit, &second.tree),
+        (&Some(commit.clone()), &first.tree)
+    );
+    assert!(
+        Arc::ptr_eq(&first.files, &second.files),
+        "the folder is the same"
+    );
+
+    let inside = [write("apps/a.yaml", "A\n"), remove("apps/gone/c.yaml")];
+    let (mut two, _) = attempt(&store, Some(&commit), &inside);
+    let third = two.snapshot(&apps).unwrap();
+    let unchanged = |at: &str| {
+        let before = content(&first, at).unwrap();
+        Arc::ptr_eq(&before, &content(&third, at).unwrap())
+    };
+    assert!(unchanged("apps/sub/b.yaml"));
+    assert!(!unchanged("apps/a.yaml"));
+    assert_eq!(content(&third, "apps/gone/c.yaml"), None);
+    assert_eq!(third.files.len(), 2);
+    // The attempt is given up; the store still knows the state before.
+    drop(two);
+    assert_eq!(store.snapshot(&commit, &apps).unwrap().files, first.files);
+}
+
+#[test]
+fn a_snapshot_built_from_another_equals_one_read_afresh() {
+    let states: [&[(&str, &str)]; 5] = [
+        &[("f/a", "1"), ("f/b/c", "2")],
+        &[("f/a/x", "1"), ("f/b", "2")],
+        &[("f/a", "1"), ("f/b/c", "2"), ("f/b/d/e", "3")],
+        &[("g/a", "1")],
+        &[("f/b/d/e", "3"), ("f/z", "")],
+    ];
+    let dir = TempDir::new().unwrap();
+    let mut store = Store::create(&dir.path().join("store"), ObjectFormat::Sha1).unwrap();
+    let mut commits = Vec::new();
+    for files in states {
+        let edits: Vec<TreeEdit> = files.iter().map(|(at, text)| write(at, text)).collect();
+        let (attempt, commit) = attempt(&store, None, &edits);
+        store.accept(attempt).unwrap();
+        commits.push(commit);
+    }
+    let at = folder("f");
+    for from in &commits {
+        for to in &commits {
+            let mut warm = Store::open(store.dir()).unwrap();
+            warm.snapshot(from, &at).unwrap();
+            let built = warm.snapshot(to, &at).unwrap();
+            let afresh = Store::open(store.dir()).unwrap().snapshot(to, &at).unwrap();
+            assert_eq!((&built.files, &built.tree), (&afresh.files, &afresh.tree));
+        }
+    }
+}
+
+#[test]
+fn a_large_flat_folder_costs_a_few_objects() {
+    let files: Vec<(String, String)> = (0..10_000)
+        .map(|n| (format!("all/config-{n:05}.yaml"), format!("n: {n}\n")))
+        .collect();
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(path, content)| (path.as_str(), content.as_str()))
+        .collect();
+    let (_dir, mut store, base) = store_with(&files);
+    let before = store.snapshot(&base, &folder("all")).unwrap();
+    assert_eq!(before.files.len(), 10_000);
+    let edits: Vec<TreeEdit> = (0..1_000)
+        .map(|n| write(&format!("all/config-{:05}.yaml", n * 10), "new\n"))
+        .collect();
+    let (mut attempt, _) = attempt(&store, Some(&base), &edits);
+    assert_eq!(
+        attempt.pack().unwrap().objects(),
+        4,
+        "commit, two trees, one content"
+    );
+    let after = attempt.snapshot(&folder("all")).unwrap();
+    let changed = before
+        .files
+        .iter()
+        .filter(|(path, entry)| after.files.get(path) != Some(entry))
+        .count();
+    assert_eq!(changed, 1_000);
+}
+
+#[test]
+fn a_store_that_is_deleted_or_broken_is_called_damaged_and_can_be_fetched_again() {
+    let bench = Bench::seeded(&[("a.yaml", "a\n")]);
+    let (mut remote, mut store, tip) = bench.fetched();
+    let (late, _) = attempt(&store, Some(&tip), &[write("a.yaml", "b\n")]);
+    fs::remove_dir_all(store.dir()).unwrap();
+    assert!(store.has(&tip).unwrap_err().is_damage());
+    assert!(store.snapshot(&tip, &folder(".")).unwrap_err().is_damage());
+    assert!(Attempt::new(&store, Some(&tip)).unwrap_err().is_damage());
+    assert!(remote.fetch(&mut store, &tip, None).is_err());
+    assert!(store.accept(late).unwrap_err().is_damage());
+    assert!(Store::open(&bench.store_dir()).unwrap_err().is_damage());
+
+    let mut again = bench.store();
+    remote.fetch(&mut again, &tip, None).unwrap();
+    assert_eq!(again.snapshot(&tip, &folder(".")).unwrap().files.len(), 1);
+}
+
+#[test]
+fn locks_of_a_killed_process_do_not_stop_the_next() {
+    let bench = Bench::seeded(&[("a.yaml", "a\n")]);
+    let store = bench.store();
+    fs::create_dir_all(store.dir().join("refs/reverser")).unwrap();
+    for lock in ["shallow.lock", "refs/reverser/base.lock"] {
+        fs::write(store.dir().join(lock), "").unwrap();
+    }
+    let mut store = Store::open(store.dir()).unwrap();
+    let tip = commit_id(&bench.origin.branch("main").unwrap());
+    bench.remote().fetch(&mut store, &tip, None).unwrap();
+    assert!(store.has(&tip).unwrap());
+}
+
+#[test]
+fn a_content_that_lies_about_its_name_is_not_read() {
+    let (_dir, store, base) = store_with(&[("a.yaml", "a\n"), ("b.yaml", "bbbb\n")]);
+    let unknown = commit_id(&"1".repeat(40));
+    assert!(!store.has(&unknown).unwrap());
+    assert!(matches!(
+        Attempt::new(&store, Some(&unknown)),
+        Err(StoreError::UnknownCommit { .. })
+    ));
+    // The ids of the two contents, as `git hash-object` gives them.
+    let [a, b] = [
+        "78981922613b2afb6025042ff6bd878ac1994e85",
+        "b43365601deda38ead8e75a666ffdbd3773ea1bd",
+    ]
+    .map(|id| store.dir().join("objects").join(&id[..2]).join(&id[2..]));
+    fs::remove_file(&a).unwrap();
+    fs::copy(&b, &a).unwrap();
+    let mut reopened = Store::open(store.dir()).unwrap();
+    assert!(
+        reopened
+            .snapshot(&base, &folder("."))
+            .unwrap_err()
+            .is_damage()
+    );
+    fs::remove_file(&a).unwrap();
+    fs::write(&a, b"not an object").unwrap();
+    let mut reopened = Store::open(store.dir()).unwrap();
+    assert!(
+        reopened
+            .snapshot(&base, &folder("."))
+            .unwrap_err()
+            .is_damage()
+    );
+}
