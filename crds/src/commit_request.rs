@@ -34,7 +34,7 @@ pub(crate) const COLUMNS: &[Column] = &[
     namespaced,
     status = "CommitRequestStatus",
     derive = "PartialEq",
-    doc = "CommitRequest saves its author's writes to a GitTarget now: one commit, on its own timers, with its own message if it has one."
+    doc = "CommitRequest saves its author's writes to a GitTarget now, in one commit with its own message."
 )]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = [

@@ -74,7 +74,10 @@ pub struct GitBranchSpec {
 /// sentence, before anything waits for it.
 fn branch_name() -> Rule {
     Rule::new(
-        r"self != '@' && self != 'HEAD' && !self.startsWith('-') && !self.endsWith('.') && !self.matches('[\\x00-\\x20\\x7f~^:?*\\[\\\\]|\\.\\.|@\\{|//|^/|/$|(^|/)\\.|\\.lock(/|$)')",
+        concat!(
+            "self != '@' && self != 'HEAD' && !self.startsWith('-') && !self.endsWith('.') && ",
+            r"!self.matches('[\\x00-\\x20\\x7f~^:?*\\[\\\\]|\\.\\.|@\\{|//|^/|/$|(^|/)\\.|\\.lock(/|$)')",
+        ),
     )
     .message("not a name that Git accepts for a branch")
 }

@@ -4,10 +4,17 @@
 //! is, and who has to do something if anybody has. The inputs are what each gate knows; the times in them
 //! are texts, because they only ever reach a message.
 
-use model::{FolderPath, GitBranchKey, KubeProviderKey, Namespace, Refusal, TargetKey};
-
 use crate::conditions::{ConditionSet, ConditionStatus, PROGRESSING, SUCCEEDED, Verdict};
 use crate::wording::joined;
+
+mod gates;
+mod problem;
+
+pub use gates::{
+    EncryptionGate, EncryptionProblem, FirstReplay, Outage, PathGate, ReadyGate, RenderGate,
+    SourceGate, StreamGate, StreamTrouble,
+};
+pub use problem::TargetProblem;
 
 /// Everything that decides whether a GitTarget is Ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,207 +41,6 @@ pub struct TargetReadiness {
     pub first_replay: FirstReplay,
     /// Whether `spec.suspend` is set.
     pub suspended: bool,
-}
-
-/// What is wrong with the configuration of a target.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TargetProblem {
-    /// The GitBranch does not exist.
-    GitBranchNotFound(GitBranchKey),
-    /// The KubeProvider does not exist.
-    KubeProviderNotFound(KubeProviderKey),
-    /// A grant does not admit the target.
-    NotAuthorized(Box<Refusal>),
-    /// Another namespace holds the KubeProvider's audit route.
-    AuditRouteConflict {
-        /// The provider.
-        provider: KubeProviderKey,
-        /// The namespace that holds its route.
-        holder: Namespace,
-    },
-    /// An older target has the folder, or one above or below it.
-    PathConflict {
-        /// The other target.
-        with: TargetKey,
-        /// Its folder.
-        path: FolderPath,
-    },
-    /// Templates, windows or placement that cannot work, one text for each.
-    InvalidConfig(Vec<String>),
-}
-
-/// Whether an object that the target uses is Ready.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ReadyGate {
-    /// It is.
-    Ready,
-    /// It is not, for this reason, in its own words.
-    NotReady {
-        /// What it says about itself.
-        message: String,
-    },
-    /// The target may not use it, so nobody looked.
-    NotChecked,
-}
-
-/// Whether sensitive objects can be encrypted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum EncryptionGate {
-    /// No encryption is configured.
-    NotRequired,
-    /// The recipients are known.
-    Ready,
-    /// It is configured and does not work.
-    Problem {
-        /// What kind of problem.
-        kind: EncryptionProblem,
-        /// What to do about it.
-        message: String,
-    },
-    /// Nobody looked.
-    NotChecked,
-}
-
-/// Why encryption does not work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EncryptionProblem {
-    /// The Secret does not exist.
-    MissingSecret,
-    /// The Secret or the settings hold something that is no recipient.
-    InvalidConfig,
-    /// The Secret does not exist and may not be made.
-    SecretCreateDisabled,
-}
-
-/// Whether the source cluster answers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SourceGate {
-    /// It is the operator's own cluster.
-    LocalCluster,
-    /// It answers.
-    Reachable,
-    /// It does not.
-    Unreachable {
-        /// What happened.
-        message: String,
-    },
-    /// It refuses the credential.
-    AuthenticationFailed {
-        /// What it said.
-        message: String,
-    },
-    /// The credential may not read what it must.
-    AccessDenied {
-        /// What it said.
-        message: String,
-    },
-    /// Its types are not read yet.
-    AwaitingDiscovery,
-    /// Nobody looked.
-    NotChecked,
-}
-
-/// How the watches of the target do.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum StreamGate {
-    /// No rule names the target.
-    NoRules,
-    /// Rules name it and select nothing that the source cluster serves.
-    NothingServed,
-    /// There are watches.
-    Streams {
-        /// How many collections are watched.
-        tracked: usize,
-        /// How many are past their initial replay.
-        running: usize,
-        /// What is in the way of those that cannot run.
-        blocked: Vec<StreamTrouble>,
-        /// Whether they wait because the branch takes nothing in.
-        intake_paused: bool,
-    },
-    /// Nothing is watched yet.
-    NotStarted,
-}
-
-/// Why a watch cannot run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum StreamTrouble {
-    /// The connection fails; it is tried again.
-    Failing {
-        /// Which watch, and what happened.
-        message: String,
-    },
-    /// The credential may not watch it; only a person can change that.
-    NotPermitted {
-        /// Which watch, and what the server said.
-        message: String,
-    },
-}
-
-/// Whether the folder can be managed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PathGate {
-    /// The last scan accepted it.
-    Accepted,
-    /// It did not; the first refusal names the reason.
-    Refused {
-        /// The first refusal.
-        first: Box<Refusal>,
-        /// How many more there are.
-        more: usize,
-    },
-    /// It is not scanned yet.
-    NotChecked,
-}
-
-/// Whether Git and the cluster agree where they must.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RenderGate {
-    /// They do.
-    Matches,
-    /// They do not.
-    Differs {
-        /// Where, and who can change it.
-        message: String,
-    },
-    /// A collection is new or replaying, so it is not known.
-    Rechecking,
-}
-
-/// Since when nothing can be published, and why.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outage {
-    /// When it began, in RFC 3339.
-    pub since: String,
-    /// What failed.
-    pub failed: String,
-    /// Whether new changes are kept waiting at their source.
-    pub intake_paused: bool,
-    /// When the next attempt is, in RFC 3339.
-    pub retry_at: Option<String>,
-}
-
-/// How far the first replay is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FirstReplay {
-    /// Collections are being read from the source cluster.
-    Reading {
-        /// How many are complete.
-        complete: usize,
-        /// How many there are.
-        collections: usize,
-    },
-    /// Complete collections are being compared and committed.
-    Committing {
-        /// How many are settled.
-        settled: usize,
-        /// How many there are.
-        collections: usize,
-    },
-    /// Everything is committed, and the push is not accepted yet.
-    Pushing,
-    /// It is in Git.
-    InGit,
 }
 
 impl TargetReadiness {
@@ -483,46 +289,6 @@ fn trouble(tracked: usize, blocked: &[StreamTrouble]) -> (Verdict, &'static str,
     )
 }
 
-impl TargetProblem {
-    /// Returns the reason of `Validated`.
-    pub fn reason(&self) -> &'static str {
-        match self {
-            Self::GitBranchNotFound(_) => "GitBranchNotFound",
-            Self::KubeProviderNotFound(_) => "KubeProviderNotFound",
-            Self::NotAuthorized(refusal) => refusal.code.as_str(),
-            Self::AuditRouteConflict { .. } => "AuditRouteConflict",
-            Self::PathConflict { .. } => "TargetConflict",
-            Self::InvalidConfig(_) => "InvalidConfig",
-        }
-    }
-
-    /// Returns what is wrong, with the next step.
-    pub fn message(&self) -> String {
-        match self {
-            Self::GitBranchNotFound(key) => {
-                format!(
-                    "GitBranch {key} does not exist; create it, and this target goes on by itself"
-                )
-            }
-            Self::KubeProviderNotFound(key) => {
-                format!(
-                    "KubeProvider {key} does not exist; create it, and this target goes on by itself"
-                )
-            }
-            Self::NotAuthorized(refusal) => format!("{}; {}", refusal.message, refusal.remedy),
-            Self::AuditRouteConflict { provider, holder } => format!(
-                "the audit route of KubeProvider {provider} is held by namespace \"{holder}\"; give the \
-                 provider a route of its own in spec.attribution.auditRoute"
-            ),
-            Self::PathConflict { with, path } => format!(
-                "GitTarget {with} is older and writes \"{path}\" on the same GitBranch; choose a path that is \
-                 neither the same nor nested, or delete one of the two"
-            ),
-            Self::InvalidConfig(problems) => joined(problems),
-        }
-    }
-}
-
 impl ReadyGate {
     fn contribute(
         &self,
@@ -558,25 +324,6 @@ impl EncryptionProblem {
             Self::InvalidConfig => "InvalidConfig",
             Self::SecretCreateDisabled => "SecretCreateDisabled",
         }
-    }
-}
-
-impl Outage {
-    /// Returns since when, what failed, whether intake is paused, and when the next attempt is.
-    pub fn message(&self) -> String {
-        let intake = if self.intake_paused {
-            "intake of new changes is paused"
-        } else {
-            "new changes are still taken in"
-        };
-        let retry = match &self.retry_at {
-            Some(at) => format!("; next attempt at {at}"),
-            None => String::new(),
-        };
-        format!(
-            "nothing could be published since {}: {}; {intake}{retry}",
-            self.since, self.failed
-        )
     }
 }
 

@@ -102,3 +102,49 @@ fn observe(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crds::GitTarget;
+    use kube::runtime::reflector;
+    use kube::runtime::watcher::Event;
+    use serde_json::json;
+
+    use super::*;
+    use crate::fixtures::{object, ready};
+
+    #[test]
+    fn exactly_one_status_of_a_condition_is_one() {
+        let (git_targets, mut writer) = reflector::store();
+        let spec =
+            json!({"gitBranchRef": {"name": "b"}, "kubeProviderRef": {"name": "k"}, "path": "p"});
+        let target: GitTarget = object(
+            "GitTarget",
+            "team-a/apps",
+            spec,
+            ready("False", "TargetConflict"),
+        );
+        writer.apply_watcher_event(&Event::Apply(target));
+        let stores = Stores {
+            git_providers: reflector::store().0,
+            git_branches: reflector::store().0,
+            kube_providers: reflector::store().0,
+            git_targets,
+            watch_rules: reflector::store().0,
+            namespaces: reflector::store().0,
+        };
+        let mut registrar = Registrar::new("gitopsreverser");
+        register(&mut registrar, stores).unwrap();
+        let families = registrar.finish().0.gather();
+        let text = prometheus::TextEncoder::new()
+            .encode_to_string(&families)
+            .unwrap();
+        let values: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+        assert_eq!(values.len(), 3, "{text}");
+        let holding: Vec<&&str> = values.iter().filter(|line| line.ends_with(" 1")).collect();
+        assert!(
+            matches!(holding.as_slice(), [line] if line.contains("status=\"False\",reason=\"TargetConflict\"")),
+            "{text}"
+        );
+    }
+}

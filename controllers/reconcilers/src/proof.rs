@@ -65,19 +65,16 @@ impl Proof {
     }
 }
 
-/// Says whether a proof has to be made: none was, the credential is another one, somebody asks, or it no
-/// longer stands.
+/// Says whether a proof has to be made anew: the credential is another one, somebody asks, or it no longer
+/// stands.
 pub(crate) fn is_due(
-    last: Option<&Proof>,
+    last: &Proof,
     stamp: &str,
     asked: bool,
     now: Millis,
     steady: Duration,
     first: Duration,
 ) -> bool {
-    let Some(last) = last else {
-        return true;
-    };
     let stands = u64::try_from(last.stands_for(steady, first).as_millis()).unwrap_or(u64::MAX);
     // A look comes back on the interval itself, so a little earlier counts as on time.
     let due_at = last.at.saturating_add(stands.saturating_sub(500));
@@ -115,12 +112,11 @@ mod tests {
 
     #[test]
     fn a_success_stands_for_the_steady_interval_unless_something_changed() {
-        let due = |stamp, asked, now| is_due(Some(&proved()), stamp, asked, now, STEADY, FIRST);
+        let due = |stamp, asked, now| is_due(&proved(), stamp, asked, now, STEADY, FIRST);
         assert!(!due("a", false, 200_000));
         assert!(due("a", false, 301_000));
         assert!(due("b", false, 2_000), "another credential");
         assert!(due("a", true, 2_000), "somebody asks");
-        assert!(is_due(None, "a", false, 0, STEADY, FIRST));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::place::Place;
-use crate::proof::ProofFault;
+use crate::proof::{self, Proof, ProofFault};
 use crate::settings::Settings;
 
 /// A way to a Git server that can be tried.
@@ -65,8 +65,29 @@ pub(crate) async fn read(
     ))
 }
 
+/// Returns what the server said when it was last asked, and asks it when that no longer stands.
+pub(crate) async fn prove(
+    context: &Context,
+    access: &Access,
+    what: Ask,
+    asked: bool,
+    last: &mut Option<Proof>,
+) -> Proof {
+    let (steady, first) = (context.settings.steady, context.settings.converging);
+    let now = context.wall();
+    let proof = match last.take() {
+        Some(last) if !proof::is_due(&last, &access.stamp, asked, now, steady, first) => last,
+        last => {
+            let result = ask(access.endpoint.clone(), what).await;
+            Proof::after(last.as_ref(), access.stamp.clone(), context.wall(), result)
+        }
+    };
+    *last = Some(proof.clone());
+    proof
+}
+
 /// Asks a Git server, off the threads that serve others. Dropping the future ends the conversation.
-pub(crate) async fn ask(endpoint: Endpoint, ask: Ask) -> Result<(), ProofFault> {
+async fn ask(endpoint: Endpoint, ask: Ask) -> Result<(), ProofFault> {
     let cancel = CancellationToken::new();
     let _ends_with_us = cancel.clone().drop_guard();
     let runtime = tokio::runtime::Handle::current();

@@ -162,3 +162,154 @@ pub(crate) fn namespace(change: &Change<Namespace>, stores: &Stores) -> Vec<Wake
         .chain(rules.map(Wake::WatchRule))
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use kube::runtime::reflector;
+    use kube::runtime::watcher::Event;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::fixtures::{object, place, ready};
+
+    fn git_branch_live(more: Value) -> GitBranch {
+        let spec =
+            json!({"gitProviderRef": {"name": "repo", "namespace": "platform"}, "branch": "main"});
+        object("GitBranch", "team-a/live", spec, more)
+    }
+
+    fn apps(more: Value) -> GitTarget {
+        let spec = json!({
+            "gitBranchRef": {"name": "live"}, "path": "apps",
+            "kubeProviderRef": {"name": "local", "namespace": "platform"},
+        });
+        object("GitTarget", "team-a/apps", spec, more)
+    }
+
+    fn local(route: &str, at: &str) -> KubeProvider {
+        object(
+            "KubeProvider",
+            at,
+            json!({"inCluster": {}, "attribution": {"auditRoute": route}}),
+            json!({}),
+        )
+    }
+
+    /// One GitBranch, one GitTarget on it and one WatchRule for that, all in `team-a`.
+    fn stores() -> Stores {
+        let (git_providers, _) = reflector::store();
+        let (git_branches, mut branches) = reflector::store();
+        let (kube_providers, mut providers) = reflector::store();
+        let (git_targets, mut targets) = reflector::store();
+        let (watch_rules, mut rules) = reflector::store();
+        let (namespaces, _) = reflector::store();
+        let rule =
+            json!({"gitTargetRef": {"name": "apps"}, "rules": [{"resources": ["configmaps"]}]});
+        branches.apply_watcher_event(&Event::Apply(git_branch_live(json!({}))));
+        targets.apply_watcher_event(&Event::Apply(apps(json!({}))));
+        providers.apply_watcher_event(&Event::Apply(local("shared", "platform/local")));
+        rules.apply_watcher_event(&Event::Apply(object(
+            "WatchRule",
+            "team-a/all",
+            rule,
+            json!({}),
+        )));
+        Stores {
+            git_providers,
+            git_branches,
+            kube_providers,
+            git_targets,
+            watch_rules,
+            namespaces,
+        }
+    }
+
+    fn change<K>(before: K, after: K) -> Change<K> {
+        Change {
+            before: Some(Arc::new(before)),
+            after: Some(Arc::new(after)),
+        }
+    }
+
+    fn labelled(value: &str) -> Namespace {
+        serde_json::from_value(json!({"metadata": {"name": "team-a", "labels": {"tenant": value}}}))
+            .unwrap()
+    }
+
+    #[test]
+    fn only_the_labels_of_a_namespace_count() {
+        let stores = stores();
+        assert!(namespace(&change(labelled("true"), labelled("true")), &stores).is_empty());
+        let expected = [
+            Wake::GitBranch(place("team-a/live")),
+            Wake::GitTarget(place("team-a/apps")),
+            Wake::WatchRule(place("team-a/all")),
+        ];
+        assert_eq!(
+            namespace(&change(labelled("true"), labelled("false")), &stores),
+            expected
+        );
+    }
+
+    #[test]
+    fn a_status_wakes_dependants_when_ready_moves_and_nobody_else() {
+        let stores = stores();
+        let branch = |status: &str, reason: &str| git_branch_live(ready(status, reason));
+        let moved = change(branch("False", "Progressing"), branch("True", "Succeeded"));
+        assert_eq!(
+            git_branch(&moved, &stores),
+            [Wake::GitTarget(place("team-a/apps"))]
+        );
+        let heartbeat = change(branch("True", "Succeeded"), branch("True", "Succeeded"));
+        assert!(git_branch(&heartbeat, &stores).is_empty());
+        let target = change(
+            apps(ready("False", "Progressing")),
+            apps(ready("True", "Succeeded")),
+        );
+        assert_eq!(
+            git_target(&target, &stores),
+            [Wake::WatchRule(place("team-a/all"))]
+        );
+    }
+
+    #[test]
+    fn a_target_that_comes_or_goes_concerns_its_branch_and_its_siblings() {
+        let stores = stores();
+        let gone = Change {
+            before: Some(Arc::new(apps(json!({})))),
+            after: None,
+        };
+        let expected = [
+            Wake::GitTarget(place("team-a/apps")),
+            Wake::GitBranch(place("team-a/live")),
+            Wake::WatchRule(place("team-a/all")),
+        ];
+        assert_eq!(git_target(&gone, &stores), expected);
+    }
+
+    #[test]
+    fn a_provider_that_leaves_a_route_wakes_those_who_stay_on_it() {
+        let stores = stores();
+        let mut elsewhere = local("own", "other/p");
+        elsewhere.metadata.generation = Some(2);
+        let moved = change(local("shared", "other/p"), elsewhere);
+        let woken = kube_provider(&moved, &stores);
+        assert!(
+            woken.contains(&Wake::KubeProvider(place("platform/local"))),
+            "{woken:?}"
+        );
+        assert!(
+            woken.contains(&Wake::KubeProvider(place("other/p"))),
+            "{woken:?}"
+        );
+    }
+
+    #[test]
+    fn a_request_for_a_fresh_look_counts_as_the_owners_change() {
+        let asked = json!({"metadata": {"annotations": {crds::REQUESTED_AT: "now"}}});
+        assert!(owner_changed(&change(apps(json!({})), apps(asked.clone()))));
+        assert!(!owner_changed(&change(apps(asked.clone()), apps(asked))));
+    }
+}

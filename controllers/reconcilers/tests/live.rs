@@ -23,10 +23,10 @@ use tokio_util::sync::CancellationToken;
 
 /// A control plane with our kinds, a Git host, and the operator's controllers between them.
 struct Stage {
+    /// First, so that it is dropped before the programs that it talks to.
+    _operator: Operator,
     kubectl: Kubectl,
     git: GitServer,
-    /// Dropped before the programs that it talks to.
-    operator: Option<Operator>,
     _control_plane: ControlPlane,
     _data: tempfile::TempDir,
 }
@@ -68,7 +68,7 @@ impl Stage {
         Ok(Self {
             kubectl,
             git,
-            operator: Some(operator),
+            _operator: operator,
             _control_plane: control_plane,
             _data: data,
         })
@@ -279,6 +279,39 @@ fn everything_that_is_wrong_says_so_and_recovers_by_itself() -> Result<()> {
     stage.expect("gittarget/apps", "Ready", "True Succeeded")?;
     stage.expect("watchrule/all", "Ready", "True Succeeded")?;
 
+    // A grant that shrinks takes the branch away, and restoring it is enough.
+    stage.apply_provider("[other]")?;
+    stage.expect("gitbranch/live", "Stalled", "True BranchNotAllowed")?;
+    stage.expect("gittarget/apps", "Ready", "False GitBranchNotReady")?;
+    stage.apply_provider("[main]")?;
+    stage.expect("gitbranch/live", "Ready", "True Succeeded")?;
+    stage.expect("gittarget/apps", "Ready", "True Succeeded")?;
+
+    let request = format!("{}=today", crds::REQUESTED_AT);
+    for object in [
+        "gitprovider/repo",
+        "gitbranch/live",
+        "kubeprovider/local",
+        "gittarget/apps",
+        "watchrule/all",
+    ] {
+        stage.kubectl.run(&["annotate", object, &request])?;
+        wait::until_ok(
+            format!("{object} to answer a request"),
+            wait::GENEROUS,
+            || {
+                let answered =
+                    stage.kubectl.json(&["get", object])?["status"]["lastHandledReconcileAt"]
+                        .clone();
+                if answered == "today" {
+                    Ok(())
+                } else {
+                    bail!("it answered {answered}")
+                }
+            },
+        )?;
+    }
+
     let missing = stage.events()?;
     assert!(
         missing.contains(&"GitTarget/apps GitBranchNotFound".to_owned()),
@@ -336,6 +369,5 @@ fn a_change_lands_in_git_and_a_branch_has_one_holder_at_a_time() -> Result<()> {
         .run(&["delete", "gitbranch/live", "--timeout=100s"])?;
     stage.expect("gitbranch/second", "Ready", "True Succeeded")?;
     stage.expect("gittarget/apps", "Validated", "False GitBranchNotFound")?;
-    drop(stage.operator);
     Ok(())
 }

@@ -325,6 +325,8 @@ fn a_redirect_is_followed_on_one_host_and_the_credential_stays_there() {
         .remote_at(&here)
         .fetch(&mut store, &commit_id(&tip), None);
     assert!(fetched.is_ok(), "{fetched:?}");
+    let looked = bench.remote_at(&here).look().unwrap();
+    assert_eq!(tip_of(&looked, "main").as_str(), tip);
     assert!(same_host.seen().iter().all(|request| authorized(request)));
 
     let endless = Relay::start(bench.server.address(), |_| {

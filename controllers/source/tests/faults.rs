@@ -1,5 +1,6 @@
 //! What breaks comes back without losing, repeating or listing anything.
 
+#[cfg(test)]
 mod support;
 
 use board::ApiHealth;

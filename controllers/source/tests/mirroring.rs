@@ -1,5 +1,6 @@
 //! What happens on a cluster arrives at the branch, once and in order.
 
+#[cfg(test)]
 mod support;
 
 use std::collections::BTreeMap;

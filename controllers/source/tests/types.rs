@@ -1,5 +1,6 @@
 //! Types come and go, and rules follow them.
 
+#[cfg(test)]
 mod support;
 
 use board::RuleResolution;
@@ -86,6 +87,8 @@ async fn a_type_is_found_when_it_comes_and_let_go_when_it_goes() {
         unresolved(&source, &key),
         ["widgets is not served by the cluster"]
     );
+    // The cluster deletes the objects before it forgets their type.
+    branch.expect(&["DELETE w"]).await;
     source.stop().await;
 }
 

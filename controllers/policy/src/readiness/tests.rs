@@ -1,4 +1,7 @@
-use model::{Actor, ObjectName, RefusalCode, RefusalScope};
+use model::{
+    Actor, FolderPath, GitBranchKey, KubeProviderKey, Namespace, ObjectName, Refusal, RefusalCode,
+    RefusalScope, TargetKey,
+};
 
 use super::*;
 use crate::conditions::{Condition, Summary};

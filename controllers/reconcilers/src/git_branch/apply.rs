@@ -78,8 +78,9 @@ pub(super) async fn drain(
     key: &GitBranchKey,
     memory: &mut Memory,
 ) -> Result<(), Failure> {
-    let ended = memory.retired && !context.fleet.runs_branch(key);
-    if ended || !memory.kept {
+    // Right after the request the directory may not list a writer that is still starting.
+    let known_to_follow = memory.retired || !memory.kept;
+    if known_to_follow && !context.fleet.runs_branch(key) {
         context.desk.ask(Question::Released(key.clone())).await?;
         (memory.kept, memory.retired) = (false, false);
         return Ok(());

@@ -13,7 +13,7 @@ use crate::context::{Context, fresh_request, git_provider_of};
 use crate::convert::grants;
 use crate::failure::Failure;
 use crate::place::Place;
-use crate::proof::{self, Proof, ProofFault};
+use crate::proof::ProofFault;
 use crate::remote_access::{self, Access, AccessFault, Ask};
 
 /// Everything that the decision needs.
@@ -98,29 +98,12 @@ pub(super) async fn proof(
             }));
         }
     };
-    let (steady, first) = (context.settings.steady, context.settings.converging);
     let asked = observed.request.is_some();
-    if proof::is_due(
-        memory.proof.as_ref(),
-        &access.stamp,
-        asked,
-        context.wall(),
-        steady,
-        first,
-    ) {
-        let result = remote_access::ask(access.endpoint.clone(), Ask::PushSession).await;
-        let stamp = access.stamp.clone();
-        memory.proof = Some(Proof::after(
-            memory.proof.as_ref(),
-            stamp,
-            context.wall(),
-            result,
-        ));
-    }
-    let last = memory.proof.as_ref().map(|proof| proof.result.clone());
-    Ok(last.map(|result| Proven {
+    let proof =
+        remote_access::prove(context, &access, Ask::PushSession, asked, &mut memory.proof).await;
+    Ok(Some(Proven {
         access: Some(access),
-        result,
+        result: proof.result,
     }))
 }
 

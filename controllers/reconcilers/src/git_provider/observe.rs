@@ -9,7 +9,7 @@ use super::Memory;
 use crate::context::{Context, fresh_request};
 use crate::failure::Failure;
 use crate::place::Place;
-use crate::proof::{self, Proof};
+use crate::proof::Proof;
 use crate::remote_access::{self, AccessFault, Ask};
 
 /// Everything that the decision needs.
@@ -41,23 +41,8 @@ pub(super) async fn observe(
             Err(fault)
         }
         Ok(access) => {
-            let (steady, first) = (context.settings.steady, context.settings.converging);
             let asked = request.is_some();
-            let now = context.wall();
-            if proof::is_due(
-                memory.proof.as_ref(),
-                &access.stamp,
-                asked,
-                now,
-                steady,
-                first,
-            ) {
-                let result = remote_access::ask(access.endpoint, Ask::Look).await;
-                let proof =
-                    Proof::after(memory.proof.as_ref(), access.stamp, context.wall(), result);
-                memory.proof = Some(proof);
-            }
-            memory.proof.clone().ok_or(AccessFault::Url(String::new()))
+            Ok(remote_access::prove(context, &access, Ask::Look, asked, &mut memory.proof).await)
         }
     };
     Ok(Observed {

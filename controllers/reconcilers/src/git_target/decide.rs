@@ -6,21 +6,16 @@ use board::{StreamState, TargetStreams};
 use crds::conditions::{ConditionType, Reason};
 use crds::git_target::{GitTargetStatus, PruneMode, Retention, Streams};
 use fleet::MirrorOrder;
-use model::{Collection, GitBranchKey, KubeProviderKey, Millis, TargetKey};
-use policy::grants::{admit_source, admit_writer};
-use policy::overlap::path_conflicts;
+use model::{Collection, Millis};
 use policy::{
-    ConditionSet, ConditionStatus, PathClaim, ReadyGate, SourceGate, Summary, TargetProblem,
-    TargetReadiness,
+    ConditionSet, ConditionStatus, ReadyGate, SourceGate, Summary, TargetProblem, TargetReadiness,
 };
 
-use super::observe::{Candidate, Observed};
-use super::{config, gates};
-use crate::convert::{conditions, grants, times};
-use crate::kube_provider::route;
-use crate::place::{Place, created_at, is_leaving, uid};
+use super::observe::Observed;
+use super::{admission, gates};
+use crate::convert::{conditions, times};
+use crate::place::is_leaving;
 use crate::settings::Settings;
-use crate::watch_rule::selection::{self, SourceAccess};
 
 /// How long a fresh snapshot of a collection is given before it is asked for again.
 pub(super) const RESYNC_PATIENCE: Millis = 30_000;
@@ -50,7 +45,7 @@ pub(super) enum Mirror {
 }
 
 pub(super) fn decide(observed: &Observed, settings: &Settings) -> Decision {
-    let (admitted, problem) = match admitted(observed) {
+    let (admitted, problem) = match admission::order(observed) {
         Ok(order) => (Some(order), None),
         Err(problem) => (None, Some(problem)),
     };
@@ -110,98 +105,6 @@ fn start_or_keep(observed: &Observed, order: &MirrorOrder) -> Mirror {
             ..order.clone()
         }))
     }
-}
-
-/// Returns what should be mirrored, or what is wrong with the configuration.
-fn admitted(observed: &Observed) -> Result<MirrorOrder, TargetProblem> {
-    let subject = &observed.subject;
-    let access = access(subject)?;
-    let provider_place = subject.provider_place.as_ref();
-    let (Some(branch), Some(provider_place), Some(provider)) =
-        (&subject.branch_place, provider_place, &subject.provider)
-    else {
-        return Err(TargetProblem::InvalidConfig(Vec::new()));
-    };
-    if let Ok(own) = route::of(provider_place, provider) {
-        let all = observed.providers.iter().map(AsRef::as_ref);
-        if let Some(holder) = route::held_elsewhere(provider_place, &own, all) {
-            let provider = KubeProviderKey::from(provider_place);
-            return Err(TargetProblem::AuditRouteConflict { provider, holder });
-        }
-    }
-    let config =
-        config::read(&observed.key, &subject.object).map_err(TargetProblem::InvalidConfig)?;
-    let claims: Vec<PathClaim> = observed.siblings.iter().filter_map(claim).collect();
-    if let Some(winner) = path_conflicts(&claims).remove(&observed.key) {
-        return Err(TargetProblem::PathConflict {
-            with: winner.target,
-            path: winner.path,
-        });
-    }
-    let rules = observed
-        .rules
-        .iter()
-        .filter(|rule| !is_leaving(rule.as_ref()));
-    let rules = rules
-        .filter_map(|rule| selection::declaration(&Place::of(rule.as_ref())?, rule, &access).ok());
-    Ok(MirrorOrder {
-        branch: GitBranchKey::from(branch),
-        source: KubeProviderKey::from(provider_place),
-        config,
-        rules: rules.collect(),
-        generation: 0,
-    })
-}
-
-/// Checks both grants of a target, its own or a sibling's.
-fn access(target: &Candidate) -> Result<SourceAccess, TargetProblem> {
-    let (branch_place, branch) = match (&target.branch_place, &target.branch) {
-        (Some(place), Some(branch)) => (place, branch),
-        (Some(place), None) => {
-            return Err(TargetProblem::GitBranchNotFound(GitBranchKey::from(place)));
-        }
-        (None, _) => return Err(bad_reference("spec.gitBranchRef")),
-    };
-    let (provider_place, provider) = match (&target.provider_place, &target.provider) {
-        (Some(place), Some(provider)) => (place, provider),
-        (Some(place), None) => {
-            return Err(TargetProblem::KubeProviderNotFound(KubeProviderKey::from(
-                place,
-            )));
-        }
-        (None, _) => return Err(bad_reference("spec.kubeProviderRef")),
-    };
-    let (holder, writers) = grants::of_git_branch(branch_place, branch);
-    if let Some(refusal) = admit_writer(&target.consumer, &holder, &writers).refusal() {
-        return Err(TargetProblem::NotAuthorized(Box::new(refusal.clone())));
-    }
-    let (holder, sources) = grants::of_kube_provider(provider_place, provider);
-    match admit_source(&target.consumer, &holder, &sources) {
-        policy::Admission::Refused(refusal) => Err(TargetProblem::NotAuthorized(refusal)),
-        policy::Admission::Admitted(scope) => Ok(SourceAccess {
-            consumer: target.consumer.clone(),
-            holder,
-            namespaces: scope.namespaces,
-        }),
-    }
-}
-
-fn bad_reference(field: &str) -> TargetProblem {
-    TargetProblem::InvalidConfig(vec![format!("{field} names nothing that can exist")])
-}
-
-/// Returns the folder that a target holds; one that is not admitted holds none.
-fn claim(target: &Candidate) -> Option<PathClaim> {
-    if is_leaving(target.object.as_ref()) || access(target).is_err() {
-        return None;
-    }
-    Some(PathClaim {
-        target: TargetKey::from(&target.place),
-        uid: uid(target.object.as_ref())?,
-        created_at: created_at(target.object.as_ref()),
-        branch: GitBranchKey::from(target.branch_place.as_ref()?),
-        path: model::FolderPath::new(&target.object.spec.path).ok()?,
-    })
 }
 
 fn judge(

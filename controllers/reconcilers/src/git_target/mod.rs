@@ -1,5 +1,6 @@
 //! GitTarget: everything that has to be true before a folder mirrors a cluster, and how far it is.
 
+mod admission;
 mod apply;
 mod config;
 mod decide;

@@ -15,7 +15,7 @@ use crate::status::{self, Outcome};
 
 /// Makes the client of a connection that the fleet does not have yet, so that a kubeconfig that makes none is
 /// seen before the status is decided. No connection is opened.
-pub(super) async fn prepare_client(context: &Context, observed: &mut Observed, memory: &Memory) {
+pub(super) async fn prepare_client(observed: &mut Observed, memory: &Memory) {
     let known = observed.connection.stamp() == memory.stamp.as_deref();
     let Connection::KubeConfig { config, client, .. } = &mut observed.connection else {
         return;
@@ -26,7 +26,6 @@ pub(super) async fn prepare_client(context: &Context, observed: &mut Observed, m
     match connect(config).await {
         Some(made) => *client = Some(made),
         None => {
-            tracing::debug!(provider = %observed.key, instance = %context.settings.instance, "no client");
             let problem = "no client can be made from its certificates, keys or proxy";
             observed.connection = Connection::Unusable(KubeConfigFault::Invalid(problem));
         }

@@ -41,7 +41,7 @@ impl Kind for KubeProviders {
             return Ok(Next::Forget);
         };
         let mut observed = observe::observe(&self.0, place, object).await?;
-        apply::prepare_client(&self.0, &mut observed, memory).await;
+        apply::prepare_client(&mut observed, memory).await;
         let decision = decide::decide(&observed, &self.0.settings);
         apply::apply(&self.0, &observed, decision, memory).await
     }

@@ -7,7 +7,7 @@ use crds::conditions::{ConditionType, Reason};
 use crds::watch_rule::{RuleStreams, WatchRuleStatus};
 use model::Collection;
 use policy::grants::admit_source;
-use policy::{ConditionSet, ConditionStatus, Summary, Verdict};
+use policy::{Admission, ConditionSet, ConditionStatus, Summary, Verdict};
 
 use super::observe::Observed;
 use super::selection::{self, RuleRefusal, SourceAccess};
@@ -146,19 +146,17 @@ fn access(observed: &Observed) -> Result<SourceAccess, (Verdict, &'static str, S
         ));
     };
     let (holder, list) = grants::of_kube_provider(place, provider);
-    let admission = admit_source(consumer, &holder, &list);
-    match (admission.admitted(), admission.refusal()) {
-        (Some(scope), _) => Ok(SourceAccess {
+    match admit_source(consumer, &holder, &list) {
+        Admission::Admitted(scope) => Ok(SourceAccess {
             consumer: consumer.clone(),
-            namespaces: scope.namespaces.clone(),
+            namespaces: scope.namespaces,
             holder,
         }),
-        (None, Some(refusal)) => Err((
+        Admission::Refused(refusal) => Err((
             Verdict::Stalled,
             refusal.code.as_str(),
             format!("{}; {}", refusal.message, refusal.remedy),
         )),
-        (None, None) => Err((Verdict::Unknown, Reason::NotChecked.as_str(), String::new())),
     }
 }
 

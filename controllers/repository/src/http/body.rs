@@ -23,6 +23,11 @@ impl Failure {
         told
     }
 
+    /// Returns the reason, or what a parser made of the broken stream when the network is not to blame.
+    pub(crate) fn first_or(&self, parsed: RemoteError) -> RemoteError {
+        self.0.take().unwrap_or(parsed)
+    }
+
     /// Takes the reason out.
     pub(crate) fn take(&self) -> Option<RemoteError> {
         self.0.take()

@@ -4,7 +4,7 @@ use model::CommitId;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-use super::exchange::{HttpClient, Protocol, Service};
+use super::exchange::{Exchange, HttpClient, Protocol, Service};
 use crate::advertisement::{Advertisement, ObjectFormat};
 use crate::endpoint::Endpoint;
 use crate::error::RemoteError;
@@ -38,38 +38,36 @@ impl HttpRemote {
 
     /// Asks a protocol 2 server for its refs: the branches and `HEAD`, and when it has no branch, for all
     /// refs, because then it matters whether it has any.
-    fn list_refs(&self, capabilities: &Capabilities) -> Result<Advertisement, RemoteError> {
+    fn list_refs(
+        &self,
+        exchange: &mut Exchange,
+        capabilities: &Capabilities,
+    ) -> Result<Advertisement, RemoteError> {
         let format = capabilities
             .object_format()
             .map_err(|error| refs_error(&error))?;
-        let listed = self.ls_refs(capabilities, format, &["HEAD", "refs/heads/"])?;
+        let branches = ls_refs_request(capabilities, format, &["HEAD", "refs/heads/"]);
+        let listed = self.ls_refs(exchange, branches, format)?;
         if !listed.branches.is_empty() {
             return Ok(listed);
         }
-        self.ls_refs(capabilities, format, &[])
+        let everything = ls_refs_request(capabilities, format, &[]);
+        self.ls_refs(exchange, everything, format)
     }
 
     fn ls_refs(
         &self,
-        capabilities: &Capabilities,
+        exchange: &mut Exchange,
+        request: Vec<u8>,
         format: ObjectFormat,
-        prefixes: &[&str],
     ) -> Result<Advertisement, RemoteError> {
         let limits = self.http.limits();
-        let mut exchange =
-            self.http
-                .exchange(Service::UploadPack, Protocol::Two, limits.call_timeout);
         let limit = (limits.max_advertisement_bytes, "the list of refs");
-        let body = ls_refs_request(capabilities, format, prefixes);
-        let mut answer = exchange.call(body, limit).map_err(|failed| failed.error)?;
-        let listed = refs::read_ls_refs(&mut answer, format, limits.max_advertised_refs).map_err(
-            |error| {
-                exchange
-                    .failure
-                    .take()
-                    .unwrap_or_else(|| refs_error(&error))
-            },
-        )?;
+        let mut answer = exchange
+            .call(request, limit)
+            .map_err(|failed| failed.error)?;
+        let listed = refs::read_ls_refs(&mut answer, format, limits.max_advertised_refs)
+            .map_err(|error| exchange.failure.first_or(refs_error(&error)))?;
         answer.finish();
         Ok(listed)
     }
@@ -83,18 +81,13 @@ impl Remote for HttpRemote {
             .http
             .exchange(service, Protocol::Two, limits.call_timeout);
         let mut answer = exchange.advertise()?;
-        let greeting =
-            refs::read_greeting(&mut answer, service.as_str(), limits.max_advertised_refs)
-                .map_err(|error| {
-                    exchange
-                        .failure
-                        .take()
-                        .unwrap_or_else(|| refs_error(&error))
-                })?;
+        let max_refs = limits.max_advertised_refs;
+        let greeting = refs::read_greeting(&mut answer, service.as_str(), max_refs)
+            .map_err(|error| exchange.failure.first_or(refs_error(&error)))?;
         answer.finish();
         match greeting {
             Greeting::Refs(advertisement, _) => Ok(advertisement),
-            Greeting::Capabilities(capabilities) => self.list_refs(&capabilities),
+            Greeting::Capabilities(capabilities) => self.list_refs(&mut exchange, &capabilities),
         }
     }
 

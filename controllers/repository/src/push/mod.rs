@@ -66,12 +66,9 @@ impl PushSession {
         let service = Service::ReceivePack;
         let mut exchange = http.exchange(service, Protocol::Oldest, limits.call_timeout);
         let mut answer = exchange.advertise()?;
-        let greeting =
-            refs::read_greeting(&mut answer, service.as_str(), limits.max_advertised_refs);
-        let greeting = greeting.map_err(|error| {
-            let known = exchange.failure.take();
-            known.unwrap_or_else(|| http::refs_error(&error))
-        })?;
+        let max_refs = limits.max_advertised_refs;
+        let greeting = refs::read_greeting(&mut answer, service.as_str(), max_refs)
+            .map_err(|error| exchange.failure.first_or(http::refs_error(&error)))?;
         answer.finish();
         match greeting {
             Greeting::Refs(advertisement, capabilities) => Ok(Self {
@@ -116,8 +113,8 @@ impl ReadySession<'_> {
         let mut answer = self.exchange.call(body, limit)?;
         let (report, error) = report::read_report(&mut answer, side_band);
         let cause = error.map(|error| {
-            let known = self.exchange.failure.take();
-            known.unwrap_or_else(|| http::packet_error(&error))
+            let parsed = http::packet_error(&error);
+            self.exchange.failure.first_or(parsed)
         });
         if cause.is_none() {
             answer.finish();

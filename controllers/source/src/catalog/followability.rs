@@ -15,8 +15,9 @@ use super::scan::ServedResource;
 
 /// What must be possible with a type to see all of its state.
 const NEEDED_VERBS: &[&str] = &["get", "list", "watch"];
-/// One of these must be possible, else nobody could have meant what the type's objects say.
-const WRITE_VERBS: &[&str] = &["create", "update", "patch"];
+/// One of these must be possible, else nobody could have meant what the type's objects say. Deleting counts:
+/// it is all that is left of a custom type whose definition is being deleted, and those deletions are seen.
+const WRITE_VERBS: &[&str] = &["create", "update", "patch", "delete"];
 
 /// Whether a type can be followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -164,13 +165,17 @@ mod tests {
                 refused(Obstacle::MissingVerbs(vec!["get", "list", "watch"])),
             ),
             (
+                judge("things", &["Thing"], &["get", "list", "watch"], true),
+                refused(Obstacle::ReadOnly),
+            ),
+            (
                 judge(
-                    "things",
-                    &["Thing"],
+                    "dying",
+                    &["Dying"],
                     &["get", "list", "watch", "delete"],
                     true,
                 ),
-                refused(Obstacle::ReadOnly),
+                Followability::Followable,
             ),
             (
                 judge("pods", &["Pod"], ALL, true),

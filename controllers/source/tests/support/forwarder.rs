@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 /// Forwards connections while it is not cut.
-pub struct Forwarder {
+pub(crate) struct Forwarder {
     address: SocketAddr,
     /// Cancelled while the wire is cut.
     wire: Arc<Mutex<CancellationToken>>,
@@ -18,7 +18,7 @@ pub struct Forwarder {
 
 impl Forwarder {
     /// Starts in front of a server at that URL.
-    pub async fn to(url: &str) -> Self {
+    pub(crate) async fn to(url: &str) -> Self {
         let server = url.trim_start_matches("https://").to_owned();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -51,17 +51,17 @@ impl Forwarder {
         }
     }
 
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("https://{}", self.address)
     }
 
     /// Ends every connection, and every new one at once.
-    pub fn cut(&self) {
+    pub(crate) fn cut(&self) {
         self.wire.lock().unwrap().cancel();
     }
 
     /// Forwards again.
-    pub fn mend(&self) {
+    pub(crate) fn mend(&self) {
         *self.wire.lock().unwrap() = CancellationToken::new();
     }
 }

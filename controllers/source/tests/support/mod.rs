@@ -1,8 +1,8 @@
 //! A source in front of a real API server, and a branch that notes what it is given.
 #![allow(dead_code, reason = "each test program uses the part that it needs")]
 
-pub mod forwarder;
-pub mod recorder;
+pub(crate) mod forwarder;
+pub(crate) mod recorder;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -15,6 +15,7 @@ use kube::{Client, Config};
 use model::{
     KubeProviderKey, Namespace, Now, ObjectName, RuleKey, Scope, Selector, Sensitivity, TargetKey,
 };
+use prometheus::Registry;
 use serde_json::Value;
 use source::{
     ItemDeclaration, Metrics, Publishers, RuleDeclaration, Settings, Source, SourceHandle,
@@ -30,13 +31,13 @@ use recorder::Recorder;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The control plane that tests share that do not break it. It records audit events.
-pub fn shared() -> &'static ControlPlane {
+pub(crate) fn shared() -> &'static ControlPlane {
     static SHARED: OnceLock<ControlPlane> = OnceLock::new();
     SHARED.get_or_init(|| ControlPlane::builder().audit_log().start().unwrap())
 }
 
 /// Waits until the probe answers.
-pub async fn eventually<T>(what: &str, mut probe: impl FnMut() -> Option<T>) -> T {
+pub(crate) async fn eventually<T>(what: &str, mut probe: impl FnMut() -> Option<T>) -> T {
     let started = Instant::now();
     loop {
         if let Some(found) = probe() {
@@ -48,7 +49,7 @@ pub async fn eventually<T>(what: &str, mut probe: impl FnMut() -> Option<T>) -> 
 }
 
 /// Returns a client for that user, through another address where one is given.
-pub async fn client(kubeconfig: &Kubeconfig, through: Option<String>) -> Client {
+pub(crate) async fn client(kubeconfig: &Kubeconfig, through: Option<String>) -> Client {
     let text = kubeconfig.text().unwrap();
     let parsed = ClientConfig::from_yaml(&text).unwrap();
     let options = KubeConfigOptions::default();
@@ -63,7 +64,7 @@ pub async fn client(kubeconfig: &Kubeconfig, through: Option<String>) -> Client 
 }
 
 /// Settings with short pauses, so that tests end soon.
-pub fn settings() -> Settings {
+pub(crate) fn settings() -> Settings {
     Settings {
         refresh_interval: Duration::from_millis(500),
         removal_grace: Duration::from_secs(1),
@@ -76,16 +77,16 @@ pub fn settings() -> Settings {
 }
 
 /// A namespace with an administrator who writes to it and a user of our own who may read it.
-pub struct Corner {
-    pub control_plane: &'static ControlPlane,
-    pub namespace: String,
-    pub admin: Kubectl,
-    pub user: String,
+pub(crate) struct Corner {
+    pub(crate) control_plane: &'static ControlPlane,
+    pub(crate) namespace: String,
+    pub(crate) admin: Kubectl,
+    pub(crate) user: String,
 }
 
 impl Corner {
     /// Creates the namespace. `purpose` has to differ between tests that share a control plane.
-    pub fn new(control_plane: &'static ControlPlane, purpose: &str) -> Self {
+    pub(crate) fn new(control_plane: &'static ControlPlane, purpose: &str) -> Self {
         let admin = control_plane.as_admin().unwrap();
         admin.run(&["create", "namespace", purpose]).unwrap();
         Self {
@@ -97,7 +98,7 @@ impl Corner {
     }
 
     /// Lets our user read and watch those resources in the namespace, whatever their group.
-    pub fn grant(&self, resources: &str) {
+    pub(crate) fn grant(&self, resources: &str) {
         self.apply(&format!(
             "{{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {{name: watcher}}, \
              rules: [{{apiGroups: ['*'], resources: [{resources}], verbs: [list, watch]}}]}}"
@@ -107,26 +108,26 @@ impl Corner {
     }
 
     /// Runs kubectl in the namespace.
-    pub fn run(&self, arguments: &[&str]) -> String {
+    pub(crate) fn run(&self, arguments: &[&str]) -> String {
         let namespace = ["--namespace", &self.namespace];
         self.admin.run(&[arguments, &namespace].concat()).unwrap()
     }
 
     /// Creates a config map or changes what it holds.
-    pub fn write(&self, name: &str, content: &str) {
+    pub(crate) fn write(&self, name: &str, content: &str) {
         self.apply(&format!(
             "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}}}, data: {{content: {content:?}}}}}"
         ));
     }
 
     /// Applies a manifest in the namespace.
-    pub fn apply(&self, manifest: &str) {
+    pub(crate) fn apply(&self, manifest: &str) {
         let arguments = ["apply", "--namespace", &self.namespace, "-f", "-"];
         self.admin.run_with_input(&arguments, manifest).unwrap();
     }
 
     /// Returns a client for our user.
-    pub async fn client(&self, through: Option<String>) -> Client {
+    pub(crate) async fn client(&self, through: Option<String>) -> Client {
         let kubeconfig = self
             .control_plane
             .person(&Person::named(&self.user))
@@ -135,7 +136,7 @@ impl Corner {
     }
 
     /// An item that selects resources of the namespace.
-    pub fn item(&self, resources: &[&str]) -> ItemDeclaration {
+    pub(crate) fn item(&self, resources: &[&str]) -> ItemDeclaration {
         ItemDeclaration {
             resources: resources.iter().map(ToString::to_string).collect(),
             api_groups: None,
@@ -146,7 +147,7 @@ impl Corner {
     }
 
     /// Returns the requests of our user for objects of that resource, as `verb` each.
-    pub fn requests(&self, resource: &str) -> Vec<String> {
+    pub(crate) fn requests(&self, resource: &str) -> Vec<String> {
         let is_ours = |event: &Value| {
             event["user"]["username"] == self.user.as_str()
                 && event["objectRef"]["resource"] == resource
@@ -163,13 +164,13 @@ impl Corner {
 }
 
 /// Narrows an item to objects with a label.
-pub fn labelled(mut item: ItemDeclaration, key: &str, value: &str) -> ItemDeclaration {
+pub(crate) fn labelled(mut item: ItemDeclaration, key: &str, value: &str) -> ItemDeclaration {
     let labels = BTreeMap::from([(key.to_owned(), value.to_owned())]);
     item.selector = Selector::new(&labels, &[]).unwrap();
     item
 }
 
-pub fn rule(name: &str, items: Vec<ItemDeclaration>) -> RuleDeclaration {
+pub(crate) fn rule(name: &str, items: Vec<ItemDeclaration>) -> RuleDeclaration {
     RuleDeclaration {
         rule: RuleKey::new(namespace("team-a"), ObjectName::new(name).unwrap()),
         created_at: 1,
@@ -177,7 +178,7 @@ pub fn rule(name: &str, items: Vec<ItemDeclaration>) -> RuleDeclaration {
     }
 }
 
-pub fn target(name: &str) -> TargetKey {
+pub(crate) fn target(name: &str) -> TargetKey {
     TargetKey::new(namespace("team-a"), ObjectName::new(name).unwrap())
 }
 
@@ -186,17 +187,17 @@ fn namespace(name: &str) -> Namespace {
 }
 
 /// A source that runs.
-pub struct RunningSource {
-    pub handle: SourceHandle,
-    pub view: Reader<SourceView>,
-    pub catalog: Reader<TypeCatalogView>,
-    pub metrics: Registry,
+pub(crate) struct RunningSource {
+    pub(crate) handle: SourceHandle,
+    pub(crate) view: Reader<SourceView>,
+    pub(crate) catalog: Reader<TypeCatalogView>,
+    pub(crate) metrics: Registry,
     cancel: CancellationToken,
     task: JoinSet<()>,
 }
 
 impl RunningSource {
-    pub fn start(client: Client, settings: Settings) -> Self {
+    pub(crate) fn start(client: Client, settings: Settings) -> Self {
         let (handle, inbox) = source::channel();
         let publishers = Publishers {
             view: Publisher::new(SourceView::default()),
@@ -204,8 +205,10 @@ impl RunningSource {
         };
         let view = publishers.view.reader();
         let catalog = publishers.catalog.reader();
-        let mut metrics = board::metrics::Registrar::new("test");
+        let mut registrar = Registrar::new("test");
         let directory = board::DirectoryWriter::new().reader();
+        let counters = Metrics::register(&mut registrar, &directory).unwrap();
+        let (metrics, _) = registrar.finish();
         let started = Instant::now();
         let source = Source {
             key: KubeProviderKey::new(namespace("team-a"), ObjectName::new("local").unwrap()),
@@ -216,7 +219,7 @@ impl RunningSource {
                 monotonic: millis(started.elapsed()),
                 wall: millis(SystemTime::now().duration_since(UNIX_EPOCH).unwrap()),
             }),
-            metrics: Metrics::register(&mut metrics, &directory).unwrap(),
+            metrics: counters,
         };
         let cancel = CancellationToken::new();
         let mut task = JoinSet::new();
@@ -232,7 +235,7 @@ impl RunningSource {
     }
 
     /// Declares a target, and returns when the source has answered.
-    pub async fn declare(
+    pub(crate) async fn declare(
         &self,
         name: &str,
         generation: u64,
@@ -252,12 +255,12 @@ impl RunningSource {
         .await;
     }
 
-    pub fn streams(&self, name: &str) -> Option<TargetStreams> {
+    pub(crate) fn streams(&self, name: &str) -> Option<TargetStreams> {
         self.view.now().targets.get(&target(name)).cloned()
     }
 
     /// Returns the streams of a target as `collection: state`.
-    pub fn states(&self, name: &str) -> Vec<String> {
+    pub(crate) fn states(&self, name: &str) -> Vec<String> {
         let Some(streams) = self.streams(name) else {
             return Vec::new();
         };
@@ -274,13 +277,13 @@ impl RunningSource {
     }
 
     /// Waits until the streams of a target are in these states.
-    pub async fn until(&self, name: &str, wanted: &[&str]) {
+    pub(crate) async fn until(&self, name: &str, wanted: &[&str]) {
         let what = format!("{name} to have {wanted:?}");
         eventually(&what, || (self.states(name) == wanted).then_some(())).await;
     }
 
     /// Returns a counter, summed over everything but one of its labels.
-    pub fn counted(&self, family: &str, label: &str) -> f64 {
+    pub(crate) fn counted(&self, family: &str, label: &str) -> f64 {
         let families = self.metrics.gather();
         let family = format!("test_{family}");
         let family = families.iter().find(|found| found.name() == family);
@@ -293,7 +296,7 @@ impl RunningSource {
     }
 
     /// Stops the source and waits for it.
-    pub async fn stop(mut self) {
+    pub(crate) async fn stop(mut self) {
         self.cancel.cancel();
         while let Some(ended) = self.task.join_next().await {
             ended.unwrap();

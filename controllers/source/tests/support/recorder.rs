@@ -11,27 +11,27 @@ use source::{Handover, Sink};
 use super::eventually;
 
 #[derive(Default)]
-pub struct Recorder {
+pub(crate) struct Recorder {
     seen: Mutex<Vec<String>>,
     closed: AtomicBool,
 }
 
 impl Recorder {
-    pub fn new() -> Arc<Self> {
+    pub(crate) fn new() -> Arc<Self> {
         Arc::default()
     }
 
     /// Answers from now on that the branch is gone.
-    pub fn close(&self) {
+    pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
     }
 
-    pub fn seen(&self) -> Vec<String> {
+    pub(crate) fn seen(&self) -> Vec<String> {
         self.seen.lock().unwrap().clone()
     }
 
     /// Waits until exactly these lines were noted, in this order, since the last call.
-    pub async fn expect(&self, wanted: &[&str]) {
+    pub(crate) async fn expect(&self, wanted: &[&str]) {
         let what = format!("{wanted:?}");
         eventually(&what, || {
             let seen = self.seen.lock().unwrap();

@@ -126,7 +126,7 @@ fn rotation(control_plane: &ControlPlane, extension: &Extension) -> Result<()> {
         let read = reading.join().unwrap();
         rotated.and(read)
     })?;
-    println!(
+    eprintln!(
         "{} reads during the rotation, none failed",
         reads.load(Ordering::SeqCst)
     );

@@ -1,0 +1,10 @@
+//! What the tests of the whole product share with the demo.
+//!
+//! [`helm`] runs the package manager; [`chart`] renders our chart with it, and [`operator`] starts the built
+//! program from that, so that it always runs as the ServiceAccount, with the rights and with the arguments
+//! that an installation gives it.
+
+pub mod chart;
+pub mod helm;
+pub mod operator;
+pub mod stage;

@@ -1,0 +1,20 @@
+//! The whole product on a real control plane and a real Git host, used as a person uses it.
+//!
+//! Each module is one promise. Every test starts its own stage, so they can run side by side.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test and its helpers report a failure by panicking"
+)]
+
+mod audit;
+mod edit;
+mod kills;
+mod leaks;
+mod namespaces;
+mod peer;
+mod record;
+mod recovery;
+mod views;

@@ -1,0 +1,193 @@
+//! What is missing, refused or wrong says so, and recovers by itself.
+
+use e2e::stage::{OPERATOR_NAMESPACE, Setting, Stage, TEAM};
+use testkit::wait;
+
+fn condition(
+    stage: &Stage,
+    resource: &str,
+    name: &str,
+    kind: &str,
+) -> Option<(String, String, String)> {
+    let object = stage
+        .admin
+        .json(&["get", resource, name, "-n", TEAM])
+        .ok()?;
+    let conditions = object["status"]["conditions"].as_array()?.clone();
+    let found = conditions
+        .into_iter()
+        .find(|condition| condition["type"] == kind)?;
+    let text = |key: &str| found[key].as_str().unwrap_or_default().to_owned();
+    Some((text("status"), text("reason"), text("message")))
+}
+
+fn wait_reason(stage: &Stage, resource: &str, name: &str, kind: &str, reason: &str) -> String {
+    let found = wait::until(
+        format!("{resource}/{name} {kind} to say {reason}"),
+        wait::GENEROUS,
+        || condition(stage, resource, name, kind).filter(|(_, seen, _)| seen == reason),
+    );
+    found
+        .unwrap_or_else(|error| panic!("{error}: {:?}", condition(stage, resource, name, kind)))
+        .2
+}
+
+#[test]
+fn a_wrong_credential_says_so_and_recovers() {
+    let setting = Setting::default();
+    let control_plane = setting.control_plane.clone().start().unwrap();
+    let mut stage = Stage::prepare(&setting, control_plane).unwrap();
+    stage.apply_mirror(&setting).unwrap();
+    let secret = |password: &str| {
+        let patch = format!(r#"{{"stringData":{{"password":"{password}"}}}}"#);
+        stage
+            .admin
+            .run(&[
+                "patch",
+                "secret",
+                "git-credential",
+                "-n",
+                TEAM,
+                "-p",
+                &patch,
+            ])
+            .unwrap();
+    };
+    secret("wrong");
+    stage.start_operator().unwrap();
+    let message = wait_reason(
+        &stage,
+        "gitprovider",
+        "platform",
+        "Ready",
+        "ConnectionFailed",
+    );
+    assert!(!message.contains("wrong"), "{message}");
+    wait_reason(
+        &stage,
+        "gittarget",
+        "demo",
+        "GitBranchReady",
+        "GitBranchNotReady",
+    );
+    let patch = format!(
+        r#"{{"stringData":{{"password":"{}"}}}}"#,
+        e2e::stage::GIT_PASSWORD
+    );
+    stage
+        .admin
+        .run(&[
+            "patch",
+            "secret",
+            "git-credential",
+            "-n",
+            TEAM,
+            "-p",
+            &patch,
+        ])
+        .unwrap();
+    stage.wait_ready("demo").unwrap();
+    stage.stop_operator().unwrap();
+}
+
+#[test]
+fn a_missing_reference_and_a_refused_grant_say_so_and_recover() {
+    let mut stage = Stage::start(Setting::default()).unwrap();
+    stage.wait_ready("demo").unwrap();
+    stage
+        .admin
+        .apply(&format!(
+            r#"
+apiVersion: configbutler.ai/v1alpha3
+kind: GitTarget
+metadata: {{name: later, namespace: {TEAM}}}
+spec:
+  gitBranchRef: {{name: not-yet}}
+  kubeProviderRef: {{name: local, namespace: {OPERATOR_NAMESPACE}}}
+  path: later
+"#
+        ))
+        .unwrap();
+    wait_reason(
+        &stage,
+        "gittarget",
+        "later",
+        "Validated",
+        "GitBranchNotFound",
+    );
+    let branch = |grant: &str| {
+        format!(
+            r#"
+apiVersion: configbutler.ai/v1alpha3
+kind: GitBranch
+metadata: {{name: not-yet, namespace: {TEAM}}}
+spec:
+  gitProviderRef: {{name: platform}}
+  branch: later
+  allowedGitTargets: {grant}
+"#
+        )
+    };
+    stage.admin.apply(&branch("[]")).unwrap();
+    let message = wait_reason(
+        &stage,
+        "gittarget",
+        "later",
+        "Validated",
+        "NamespaceNotAuthorized",
+    );
+    assert!(message.contains("spec.allowedGitTargets"), "{message}");
+    stage
+        .admin
+        .apply(&branch("[{consumerNamespaces: {from: Same}}]"))
+        .unwrap();
+    wait_reason(&stage, "gittarget", "later", "Validated", "Succeeded");
+    wait_reason(&stage, "gittarget", "later", "GitBranchReady", "Succeeded");
+    let message = wait_reason(&stage, "gittarget", "later", "Ready", "NoResolvedTypes");
+    assert!(message.contains("WatchRule"), "{message}");
+    stage.stop_operator().unwrap();
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_names_file_and_remedy_and_recovers() {
+    let seed = vec![(
+        "clusters/demo/kustomization.yaml".to_owned(),
+        "resources: []\n".to_owned(),
+    )];
+    let mut stage = Stage::start(Setting {
+        seed,
+        ..Setting::default()
+    })
+    .unwrap();
+    let message = wait_reason(
+        &stage,
+        "gittarget",
+        "demo",
+        "GitPathAccepted",
+        "UnsupportedContent",
+    );
+    assert!(
+        message.contains("clusters/demo/kustomization.yaml"),
+        "{message}"
+    );
+    stage
+        .admin
+        .run(&[
+            "create",
+            "configmap",
+            "kept",
+            "-n",
+            TEAM,
+            "--from-literal=a=b",
+        ])
+        .unwrap();
+    let clone = stage.git.clone("platform").unwrap();
+    clone.remove("clusters/demo/kustomization.yaml").unwrap();
+    clone.commit("a plain folder").unwrap();
+    clone.push().unwrap();
+    stage.wait_ready("demo").unwrap();
+    stage
+        .wait_file("team-a/configmaps/kept.yaml", |text| text.contains("a: b"))
+        .unwrap();
+    stage.stop_operator().unwrap();
+}
