@@ -87,7 +87,7 @@ mod tests {
         for row in &rows {
             assert!(row.name.starts_with("gitopsreverser_"), "{row:?}");
             for text in [row.meaning, row.act] {
-                assert!(text.len() > 10, "{row:?}");
+                assert!(text.ends_with('.') && text.len() > 10, "{row:?}");
             }
         }
     }

@@ -18,8 +18,8 @@ const RESOURCE_CONDITION: FamilySpec<6> = FamilySpec {
         "status",
         "reason",
     ],
-    meaning: "Ready, Reconciling and Stalled of each configuration object; of the three statuses one is 1",
-    act: "when type Ready has status False for longer than a rollout takes: the reason names the gate",
+    meaning: "Ready, Reconciling and Stalled of each configuration object; of the three statuses one is 1.",
+    act: "When type Ready has status False for longer than a rollout takes: the reason names the gate.",
 };
 
 /// The statuses of which each condition has one.

@@ -1,5 +1,7 @@
 //! The direction of dependencies, read from `cargo metadata`. `docs/architecture.md` says why.
 
+#![allow(clippy::unwrap_used, reason = "a test reports a failure by panicking")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -15,11 +17,24 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("branch", &["model", "manifests", "repository", "board"]),
     ("source", &["model", "policy", "board"]),
     // `manifests` for the catalog of kinds that a source hands to a branch writer.
-    ("fleet", &["model", "manifests", "board", "branch", "source"]),
+    (
+        "fleet",
+        &["model", "manifests", "board", "branch", "source"],
+    ),
     ("crds", &[]),
     (
         "reconcilers",
-        &["model", "manifests", "policy", "crds", "board", "branch", "source", "repository", "fleet"],
+        &[
+            "model",
+            "manifests",
+            "policy",
+            "crds",
+            "board",
+            "branch",
+            "source",
+            "repository",
+            "fleet",
+        ],
     ),
     ("aggregation", &[]),
     ("views", &["model", "board", "aggregation"]),
@@ -27,8 +42,18 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "operator",
         &[
-            "model", "policy", "repository", "board", "branch", "source", "fleet", "reconcilers", "crds",
-            "aggregation", "views", "apiservice",
+            "model",
+            "policy",
+            "repository",
+            "board",
+            "branch",
+            "source",
+            "fleet",
+            "reconcilers",
+            "crds",
+            "aggregation",
+            "views",
+            "apiservice",
         ],
     ),
 ];
@@ -38,29 +63,74 @@ const PURE: &[&str] = &["model", "policy", "manifests"];
 
 /// What a pure crate must not reach, also through others.
 const IMPURE: &[&str] = &[
-    "async-std", "chrono", "fastrand", "getrandom", "gix", "gix-transport", "h2", "hyper", "jiff", "k8s-openapi",
-    "kube", "kube-client", "mio", "rand", "reqwest", "smol", "socket2", "tempfile", "time", "tokio", "ureq",
+    "async-std",
+    "chrono",
+    "fastrand",
+    "getrandom",
+    "gix",
+    "gix-transport",
+    "h2",
+    "hyper",
+    "jiff",
+    "k8s-openapi",
+    "kube",
+    "kube-client",
+    "mio",
+    "rand",
+    "reqwest",
+    "smol",
+    "socket2",
+    "tempfile",
+    "time",
+    "tokio",
+    "ureq",
 ];
 
 /// What a pure crate must not call in the standard library.
 const IMPURE_CALLS: &[&str] = &[
-    "std::fs", "std::net", "std::env", "std::process", "std::thread", "SystemTime::now", "Instant::now", "std::io::stdin",
+    "std::fs",
+    "std::net",
+    "std::env",
+    "std::process",
+    "std::thread",
+    "SystemTime::now",
+    "Instant::now",
+    "std::io::stdin",
 ];
 
 /// Words of our domain that the generic API server must not know.
-const DOMAIN_WORDS: &[&str] =
-    &["gitops", "gitbranch", "gittarget", "gitprovider", "kubeprovider", "watchrule", "reverser", "configbutler", "branchstatus"];
+const DOMAIN_WORDS: &[&str] = &[
+    "gitops",
+    "gitbranch",
+    "gittarget",
+    "gitprovider",
+    "kubeprovider",
+    "watchrule",
+    "reverser",
+    "configbutler",
+    "branchstatus",
+];
 
 fn metadata() -> Metadata {
-    MetadataCommand::new().manifest_path(root().join("Cargo.toml")).exec().unwrap()
+    MetadataCommand::new()
+        .manifest_path(root().join("Cargo.toml"))
+        .exec()
+        .unwrap()
 }
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .unwrap()
+        .to_owned()
 }
 
 fn product_crates() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
-    ALLOWED.iter().map(|(name, uses)| (*name, uses.iter().copied().collect())).collect()
+    ALLOWED
+        .iter()
+        .map(|(name, uses)| (*name, uses.iter().copied().collect()))
+        .collect()
 }
 
 #[test]
@@ -71,7 +141,11 @@ fn product_crates_use_only_what_lies_below_them() {
     let mut wrong = Vec::new();
     for package in metadata.workspace_packages() {
         let name = package.name.as_str();
-        if package.manifest_path.as_std_path().starts_with(root.join("tests")) {
+        if package
+            .manifest_path
+            .as_std_path()
+            .starts_with(root.join("tests"))
+        {
             continue;
         }
         let Some(uses) = allowed.get(name) else {
@@ -97,13 +171,27 @@ fn pure_crates_reach_no_runtime_client_network_or_clock() {
         .iter()
         .map(|node| {
             let normal = |dependency: &&cargo_metadata::NodeDep| {
-                dependency.dep_kinds.iter().any(|kind| kind.kind == DependencyKind::Normal)
+                dependency
+                    .dep_kinds
+                    .iter()
+                    .any(|kind| kind.kind == DependencyKind::Normal)
             };
-            (&node.id, node.deps.iter().filter(normal).map(|dependency| &dependency.pkg).collect())
+            (
+                &node.id,
+                node.deps
+                    .iter()
+                    .filter(normal)
+                    .map(|dependency| &dependency.pkg)
+                    .collect(),
+            )
         })
         .collect();
     for pure in PURE {
-        let start = metadata.packages.iter().find(|package| package.name.as_str() == *pure).unwrap();
+        let start = metadata
+            .packages
+            .iter()
+            .find(|package| package.name.as_str() == *pure)
+            .unwrap();
         let mut reached = BTreeSet::new();
         let mut open = vec![&start.id];
         while let Some(id) = open.pop() {
@@ -111,8 +199,14 @@ fn pure_crates_reach_no_runtime_client_network_or_clock() {
                 open.extend(nodes[id].iter().copied());
             }
         }
-        let names: BTreeSet<&str> = reached.iter().map(|id| metadata[*id].name.as_str()).collect();
-        let wrong: Vec<_> = IMPURE.iter().filter(|name| names.contains(**name)).collect();
+        let names: BTreeSet<&str> = reached
+            .iter()
+            .map(|id| metadata[*id].name.as_str())
+            .collect();
+        let wrong: Vec<_> = IMPURE
+            .iter()
+            .filter(|name| names.contains(**name))
+            .collect();
         assert!(wrong.is_empty(), "{pure} reaches {wrong:?}");
     }
 }

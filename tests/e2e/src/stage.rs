@@ -306,13 +306,12 @@ spec:
     /// Waits until the branch holds what `wanted` accepts.
     pub fn wait_file(&self, path: &str, wanted: impl Fn(&str) -> bool) -> Result<String> {
         let file = format!("{FOLDER}/{path}");
-        let found = wait::until(&format!("{file} on the branch"), wait::GENEROUS, || {
+        wait::until(format!("{file} on the branch"), wait::GENEROUS, || {
             self.repository
                 .file("main", &file)
                 .ok()
                 .filter(|text| wanted(text))
-        });
-        found
+        })
     }
 
     /// Returns a kubeconfig of a person who may edit what is mirrored.

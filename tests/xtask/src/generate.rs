@@ -11,7 +11,11 @@ use clap::Args;
 use crate::repository;
 
 /// Folders in which there is nothing but generated files, so that none is forgotten there.
-const ONLY_GENERATED: [&str; 1] = ["crds/yaml"];
+const ONLY_GENERATED: [&str; 2] = ["crds/yaml", "charts/gitops-reverser/crds"];
+/// Where the chart keeps its CRDs.
+const CHART_CRDS: &str = "charts/gitops-reverser/crds/";
+/// The CRD that source clusters install by itself; the chart has the same one under its plural.
+const STANDING_ALONE: &str = "commitrequest-crd.yaml";
 
 /// Write the files that are generated from the code.
 #[derive(Debug, Args)]
@@ -72,13 +76,39 @@ fn generated() -> Result<Vec<Generated>> {
         .into_iter()
         .map(|(path, content)| Generated { path, content })
         .collect();
+    let charted = |file: &&Generated| {
+        file.path.starts_with("crds/yaml/") && !file.path.ends_with(STANDING_ALONE)
+    };
+    let chart: Vec<Generated> = files
+        .iter()
+        .filter(charted)
+        .map(Generated::for_chart)
+        .collect();
+    files.extend(chart);
     files.extend(documents()?);
     Ok(files)
 }
 
+impl Generated {
+    /// Returns the copy of a CRD that the chart installs.
+    fn for_chart(&self) -> Self {
+        Self {
+            path: self.path.replace("crds/yaml/", CHART_CRDS),
+            content: self.content.clone(),
+        }
+    }
+}
+
 /// Returns the generated pages below `docs/`; a generator of another page adds its file here.
 fn documents() -> Result<Vec<Generated>> {
-    Ok(Vec::new())
+    let page = |path: &str, content: String| Generated {
+        path: path.to_owned(),
+        content,
+    };
+    Ok(vec![
+        page("docs/flags.md", operator::docs::flags()),
+        page("docs/metrics.md", operator::docs::metrics()?),
+    ])
 }
 
 /// Finds files that no generator writes any more.

@@ -64,7 +64,7 @@ fn config_map(name: &str) -> String {
 }
 
 #[test]
-fn sc_each_entry_has_one_role() {
+fn sc_1_each_entry_has_one_role() {
     let plain = config_map("x");
     let harmless = [
         ("live/a.yaml", regular(&plain)),

@@ -80,7 +80,7 @@ fn d20_takes_out_what_the_server_owns_and_keeps_every_other_field() {
 }
 
 #[test]
-fn pj4_a_map_that_loses_its_last_entry_is_absent() {
+fn pj_4_a_map_that_loses_its_last_entry_is_absent() {
     let object = live(
         "",
         "configmaps",
