@@ -8,7 +8,7 @@ use model::{Collection, Delivery, Scope};
 const LISTED: usize = 200;
 
 /// Words a commit of one author's changes: a subject with the count, then one line for each object.
-pub fn live(entries: &[Delivery]) -> String {
+pub fn live(entries: &[&Delivery]) -> String {
     let count = entries.len();
     let mut text = format!(
         "chore: sync {count} resource{}\n",

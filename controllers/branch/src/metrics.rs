@@ -8,6 +8,7 @@ use model::{GitBranchKey, GitProviderKey, ResourceId, TargetKey};
 use prometheus::{Histogram, IntCounter};
 
 use crate::cycle::{CycleOutcome, DraftResult, Verdict};
+use crate::state::WriteSource;
 
 const COMMITS: FamilySpec<6> = FamilySpec {
     name: "git_commits_total",
@@ -279,10 +280,9 @@ impl BranchMetrics {
         };
         self.note_verdict(target, verdict);
         if let Some(write) = &verdict.write {
-            let source = if write.collection.is_some() {
-                "reconcile"
-            } else {
-                "live"
+            let source = match write.source {
+                WriteSource::Live => "live",
+                WriteSource::Resync => "reconcile",
             };
             let [branch_namespace, branch, provider_namespace, provider] = self.worker();
             let author = write.author.kind();

@@ -3,7 +3,7 @@
 use board::{BaseView, BranchView, FolderState, PendingView, Publication, TargetView, WindowView};
 use model::{Millis, Now, TargetKey};
 
-use crate::state::{BranchState, DraftKind, OpenWindow, RetryClock, TargetState};
+use crate::state::{BranchState, Draft, DraftKind, OpenWindow, RetryClock, TargetState};
 
 pub(crate) fn view(state: &BranchState) -> BranchView {
     let identity = state.identity();
@@ -19,7 +19,11 @@ pub(crate) fn view(state: &BranchState) -> BranchView {
         }),
         window: state.open_window().map(window),
         pending: pending(state),
-        queued: state.drafts().iter().map(|draft| draft.len()).sum(),
+        queued: state
+            .drafts()
+            .iter()
+            .map(|draft| unpublished_objects(draft))
+            .sum(),
         buffered_bytes: state.buffered(),
         publication: state.retry_clock().map_or(Publication::Healthy, failing),
         intake: state.intake(),
@@ -57,7 +61,7 @@ fn pending(state: &BranchState) -> Vec<PendingView> {
     });
     let closed = state.drafts().iter().map(|draft| PendingView {
         target: draft.target_key().clone(),
-        objects: draft.len(),
+        objects: unpublished_objects(draft),
         since: draft.closed_at.wall,
     });
     decided.chain(closed).collect()
@@ -78,12 +82,11 @@ fn target_view(state: &BranchState, key: &TargetKey, target: &TargetState) -> Ta
         .open_window()
         .filter(|window| window.target() == key)
         .map_or(0, OpenWindow::entries);
-    // A snapshot counts only what its decision changes: before that nobody knows.
     let closed: usize = state
         .drafts()
         .iter()
-        .filter(|draft| draft.target_key() == key && matches!(draft.kind, DraftKind::Window { .. }))
-        .map(|draft| draft.len())
+        .filter(|draft| draft.target_key() == key)
+        .map(|draft| unpublished_objects(draft))
         .sum();
     let decided: usize = state
         .pending()
@@ -104,5 +107,14 @@ fn target_view(state: &BranchState, key: &TargetKey, target: &TargetState) -> Ta
         last_commit: target.last_commit.clone(),
         pending_objects: in_window + closed + decided,
         resync_needed: target.resync_needed(),
+    }
+}
+
+/// Counts the objects of a draft that are certainly not on the remote. A snapshot counts none: before it is
+/// decided nobody knows what it changes.
+fn unpublished_objects(draft: &Draft) -> usize {
+    match draft.kind {
+        DraftKind::Window { .. } => draft.len(),
+        DraftKind::Resync(_) => 0,
     }
 }

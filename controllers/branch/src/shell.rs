@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::cycle::{CycleOutcome, CycleRequest, Workshop};
 use crate::effect::{Effect, Occurrence};
 use crate::handle::{BranchHandle, Envelope, LIFECYCLE_ROOM, Letter, PAYLOAD_ROOM};
-use crate::message::Event;
+use crate::message::{BranchMessage, Event};
 use crate::metrics::BranchMetrics;
 use crate::record::{Line, Recorder, effects_without_content, without_content};
 use crate::state::{BranchIdentity, BranchState, Settings};
@@ -137,40 +137,62 @@ impl BranchActor {
         // The first step makes the machine look at the remote before anybody sends anything.
         let mut ended = self.feed(Event::Deadline);
         while ended.is_none() {
-            let event = tokio::select! { biased;
-                () = shutdown.cancelled(), if !asked => { asked = true; Some(Event::ShutDown) }
+            let events = tokio::select! { biased;
+                () = shutdown.cancelled(), if !asked => {
+                    asked = true;
+                    self.wind_down(Event::ShutDown)
+                }
                 () = std::future::ready(()), if self.cannot_start => {
                     self.cannot_start = false;
-                    Some(Event::CycleLost)
+                    vec![Event::CycleLost]
                 }
-                outcome = join(&mut self.job), if self.job.is_some() => Some(self.take_back(outcome)),
-                envelope = self.inbox.recv() => self.open(envelope),
-                () = sleep_until(self.state.next_deadline(), self.clock.as_ref()) => Some(Event::Deadline),
+                outcome = join(&mut self.job), if self.job.is_some() => vec![self.take_back(outcome)],
+                envelope = self.inbox.recv(), if !self.inbox.is_closed() => match envelope {
+                    Some(envelope) => self.open(envelope),
+                    // Everybody let go of the handle: nothing more will come.
+                    None => self.wind_down(Event::ShutDown),
+                },
+                () = sleep_until(self.state.next_deadline(), self.clock.as_ref()) => vec![Event::Deadline],
             };
-            if let Some(event) = event {
-                ended = self.feed(event);
+            for event in events {
+                ended = ended.or(self.feed(event));
             }
         }
         ended.unwrap_or_default()
     }
 
-    fn open(&mut self, envelope: Option<Envelope>) -> Option<Event> {
-        match envelope {
-            // Everybody let go of the handle: nothing more will come.
-            None => Some(Event::ShutDown),
-            Some(Envelope {
-                arrived,
-                letter: Letter::Message(message),
+    /// Takes nothing more in. What was handed over before is served first, because whoever handed it over was
+    /// told that it is taken.
+    fn wind_down(&mut self, last: Event) -> Vec<Event> {
+        self.inbox.close();
+        let mut events = Vec::new();
+        while let Ok(envelope) = self.inbox.try_recv() {
+            events.push(self.read(envelope));
+        }
+        events.push(last);
+        events
+    }
+
+    fn open(&mut self, envelope: Envelope) -> Vec<Event> {
+        match self.read(envelope) {
+            retire @ Event::Received {
+                message: BranchMessage::Retire,
                 ..
-            }) => Some(Event::Received { arrived, message }),
-            Some(Envelope {
-                arrived,
-                letter: Letter::Remote(remote),
-                ..
-            }) => {
+            } => self.wind_down(retire),
+            event => vec![event],
+        }
+    }
+
+    fn read(&mut self, envelope: Envelope) -> Event {
+        let arrived = envelope.arrived;
+        match envelope.letter {
+            Letter::Message(message) => Event::Received { arrived, message },
+            Letter::Remote(remote) => {
                 self.next_remote = Some(remote);
-                let message = crate::message::BranchMessage::CredentialChanged;
-                Some(Event::Received { arrived, message })
+                Event::Received {
+                    arrived,
+                    message: BranchMessage::CredentialChanged,
+                }
             }
         }
     }

@@ -158,13 +158,16 @@ impl DesiredObject {
         self.served.sensitive
     }
 
-    /// Returns a copy without content, for records that must hold no data of a sensitive object. Identity,
-    /// digest and size stay, and nothing that decides on them can tell the difference.
+    /// Returns a copy without content, for records that must hold no data of an object. Identity and size
+    /// stay. The digest stays too, except of a sensitive object: a short secret could be guessed from it.
     pub fn without_content(&self) -> Self {
         let mut copy = self.clone();
         copy.value
             .retain(|key, _| key == "apiVersion" || key == "kind");
         copy.withheld.clear();
+        if self.is_sensitive() {
+            copy.digest.clear();
+        }
         copy
     }
 

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use board::{FolderState, Retention};
 use manifests::{Decision, FileContent, FileEdit, Intent, Mode, Outcome};
-use model::{Change, Collection, Refusal, ResourceId};
-use repository::TreeEdit;
+use model::{Change, Collection, FolderPath, Refusal, ResourceId};
+use repository::{StoreError, TreeEdit};
 
-use super::fault::from_store;
+use super::fault::{folder_refusal, from_store};
 use super::workshop::Cycle;
 use super::{DraftOutcome, DraftResult, Fault, FolderScan, Verdict};
+use crate::message::TargetConfig;
 use crate::message_text;
 use crate::state::{Draft, DraftKind, PendingWrite};
 
@@ -36,60 +37,70 @@ impl Cycle<'_> {
     }
 
     fn decide_one(&mut self, draft: &Draft) -> Result<DraftResult, Fault> {
-        let now = self
-            .request
-            .targets
-            .iter()
-            .find(|target| target.key == draft.target.key);
-        let target = Arc::clone(now.unwrap_or(&draft.target));
+        let target = self.planned_for(draft);
         if target.suspended {
             return Ok(DraftResult::Suspended);
         }
-        let policy = self.shop.policy(&target, target.prune);
-        let files = self
-            .attempt()?
-            .snapshot(&target.folder)
-            .map_err(|error| from_store(&error))?;
-        let outcome = manifests::plan(&files.files, &intents(draft), &policy, Mode::Apply);
+        let policy = self.shop.policy(&target, target.prune, &draft.types());
+        let files = match self.attempt()?.snapshot(&target.folder) {
+            Ok(snapshot) => Arc::clone(&snapshot.files),
+            Err(error) => return refuse_folder(&error, &target.folder),
+        };
+        let outcome = manifests::plan(&files, &intents(draft), &policy, Mode::Apply);
         if !outcome.folder.is_accepted() {
             return Ok(DraftResult::FolderRefused(outcome.folder.issues().to_vec()));
         }
         let retained = retained(draft, &outcome);
         let refused = refused(&outcome);
-        let write = self.make_write(draft, outcome)?;
-        Ok(DraftResult::Judged(Box::new(Verdict {
-            write,
-            refused,
-            retained,
-        })))
+        match self.make_write(draft, target, outcome) {
+            Ok(write) => Ok(DraftResult::Judged(Box::new(Verdict {
+                write,
+                refused,
+                retained,
+            }))),
+            Err((error, folder)) => refuse_folder(&error, &folder),
+        }
+    }
+
+    /// Returns the target's settings of this moment, unless it is another target by now that happens to have
+    /// the same name: a draft is never written into a folder that it was not meant for.
+    fn planned_for(&self, draft: &Draft) -> Arc<TargetConfig> {
+        let same = |target: &&Arc<TargetConfig>| {
+            target.key == draft.target.key && target.folder == draft.target.folder
+        };
+        Arc::clone(
+            self.request
+                .targets
+                .iter()
+                .find(same)
+                .unwrap_or(&draft.target),
+        )
     }
 
     fn make_write(
         &mut self,
         draft: &Draft,
+        target: Arc<TargetConfig>,
         outcome: Outcome,
-    ) -> Result<Option<PendingWrite>, Fault> {
-        if outcome.edits.is_empty() {
-            return Ok(None);
-        }
+    ) -> Result<Option<PendingWrite>, (StoreError, FolderPath)> {
         let objects = changed(&outcome);
-        let message = message(draft, objects.len());
+        let message = message(draft, &objects);
         let author = draft.author();
-        let Some(commit) = self.commit(&message, &author, draft.closed_at, &outcome.edits)? else {
+        let commit = self.commit(&message, &author, draft.closed_at, &outcome.edits);
+        let Some(commit) = commit.map_err(|error| (error, target.folder.clone()))? else {
             return Ok(None);
         };
         let write = PendingWrite {
             id: draft.id,
-            target: Arc::clone(&draft.target),
+            target,
             closed_at: draft.closed_at,
             author,
             message,
             actions: outcome.decided,
             objects,
-            collection: match &draft.kind {
-                DraftKind::Window { .. } => None,
-                DraftKind::Resync(snapshot) => Some(snapshot.collection.clone()),
-            },
+            source: draft.source(),
+            collections: draft.collections(),
+            types: draft.types(),
             commit,
             bytes: draft.bytes,
         };
@@ -108,22 +119,28 @@ impl Cycle<'_> {
             .as_ref()
             .and_then(|ground| ground.root.clone());
         for target in self.request.targets.clone() {
-            let policy = self.shop.policy(&target, target.prune);
+            let policy = self.shop.policy(&target, target.prune, &[]);
             let store = self.shop.opened_store()?;
-            let files = match &root {
-                None => Arc::default(),
-                Some(root) => {
-                    let snapshot = store
-                        .snapshot(root, &target.folder)
-                        .map_err(|error| from_store(&error))?;
-                    Arc::clone(&snapshot.files)
+            let snapshot = root
+                .as_ref()
+                .map(|root| store.snapshot(root, &target.folder))
+                .transpose();
+            let state = match snapshot {
+                Ok(snapshot) => {
+                    let files = snapshot
+                        .map(|snapshot| Arc::clone(&snapshot.files))
+                        .unwrap_or_default();
+                    let verdict = manifests::plan(&files, &[], &policy, Mode::Inspect).folder;
+                    if verdict.is_accepted() {
+                        FolderState::Accepted
+                    } else {
+                        FolderState::Refused(verdict.issues().to_vec())
+                    }
                 }
-            };
-            let verdict = manifests::plan(&files, &[], &policy, Mode::Inspect).folder;
-            let state = if verdict.is_accepted() {
-                FolderState::Accepted
-            } else {
-                FolderState::Refused(verdict.issues().to_vec())
+                Err(error) => match folder_refusal(&error, &target.folder) {
+                    Some(refusal) => FolderState::Refused(vec![refusal]),
+                    None => return Err(from_store(&error)),
+                },
             };
             self.outcome
                 .folders
@@ -134,6 +151,13 @@ impl Cycle<'_> {
             });
         }
         Ok(())
+    }
+}
+
+fn refuse_folder(error: &StoreError, folder: &FolderPath) -> Result<DraftResult, Fault> {
+    match folder_refusal(error, folder) {
+        Some(refusal) => Ok(DraftResult::FolderRefused(vec![refusal])),
+        None => Err(from_store(error)),
     }
 }
 
@@ -181,12 +205,21 @@ pub(super) fn tree_edit(edit: &FileEdit) -> TreeEdit {
     }
 }
 
-fn message(draft: &Draft, changed: usize) -> String {
+/// Words the commit. Only what it changes is named: a refused object is not in it.
+fn message(draft: &Draft, changed: &[ResourceId]) -> String {
     match &draft.kind {
-        DraftKind::Window { entries, .. } => message_text::live(entries),
-        DraftKind::Resync(snapshot) => {
-            message_text::reconcile(&snapshot.collection, changed, &snapshot.resource_version)
+        DraftKind::Window { entries, .. } => {
+            let named: Vec<_> = entries
+                .iter()
+                .filter(|entry| changed.contains(entry.object_id()))
+                .collect();
+            message_text::live(&named)
         }
+        DraftKind::Resync(snapshot) => message_text::reconcile(
+            &snapshot.collection,
+            changed.len(),
+            &snapshot.resource_version,
+        ),
     }
 }
 

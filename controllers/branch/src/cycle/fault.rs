@@ -1,6 +1,7 @@
 //! From what Git reports to what the machine waits out.
 
 use board::PublicationFault;
+use model::{Actor, FolderPath, IssueKind, Location, Refusal, RefusalCode, RefusalScope};
 use repository::{RemoteError, StoreError};
 
 use super::Fault;
@@ -14,6 +15,7 @@ pub(super) fn from_remote(error: &RemoteError) -> Fault {
     let kind = match error {
         RemoteError::Unauthorized | RemoteError::Forbidden => PublicationFault::Credential,
         RemoteError::Store(_) | RemoteError::HistoryMissing => PublicationFault::Store,
+        RemoteError::NotUpdated { .. } => PublicationFault::PushRefused,
         _ => PublicationFault::Unreachable,
     };
     let not_before = match error {
@@ -29,7 +31,7 @@ pub(super) fn from_remote(error: &RemoteError) -> Fault {
         kind,
         message: error.to_string(),
         not_before,
-        ambiguous: None,
+        unanswered: None,
     }
 }
 
@@ -43,6 +45,41 @@ pub(super) fn store_fault(message: String) -> Fault {
         kind: PublicationFault::Store,
         message,
         not_before: None,
-        ambiguous: None,
+        unanswered: None,
     }
+}
+
+/// Says whether a failure is about what the commit holds at the folder's path, and not about the store. Then
+/// it refuses this one folder and nothing else on the branch.
+pub(super) fn folder_refusal(error: &StoreError, folder: &FolderPath) -> Option<Refusal> {
+    let (issue, remedy) = match error {
+        StoreError::NotAFolder { .. } => (
+            IssueKind::ForeignFile,
+            "make the path a folder again, or give the target another path",
+        ),
+        StoreError::FolderTooLarge { .. } => {
+            (IssueKind::ForeignFile, "give the target a smaller folder")
+        }
+        StoreError::Edit(_) => (
+            IssueKind::WriteEscapesScope,
+            "remove what stands in the way, or give the target another path",
+        ),
+        StoreError::Damaged { .. } | StoreError::UnknownCommit { .. } | StoreError::Io { .. } => {
+            return None;
+        }
+    };
+    Some(Refusal {
+        code: RefusalCode::UnsupportedContent,
+        issue: Some(issue),
+        scope: RefusalScope::Folder,
+        object: None,
+        at: folder.as_repo_path().map(|path| Location {
+            path: path.clone(),
+            line: None,
+            field: None,
+        }),
+        actor: Actor::Author,
+        message: error.to_string(),
+        remedy: remedy.to_owned(),
+    })
 }

@@ -29,8 +29,10 @@ pub struct CycleRequest {
     pub trusted: bool,
     /// The tip that the machine knows, to tell somebody else's commits from ours.
     pub known_tip: Option<CommitId>,
-    /// A commit whose push was never answered: find out first whether it landed.
-    pub ambiguous: Option<CommitId>,
+    /// A push that was never answered: find out first whether it landed.
+    pub unanswered: Option<Unanswered>,
+    /// How long the cycle may take before it stops starting over, in milliseconds.
+    pub budget: Millis,
     /// Whether what is decided may be pushed now.
     pub publish: bool,
     /// Whether to look at the remote even when there is nothing to write.
@@ -84,6 +86,15 @@ pub struct FolderScan {
     pub state: FolderState,
 }
 
+/// A push that was sent and not answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unanswered {
+    /// The commit that was sent.
+    pub commit: CommitId,
+    /// The tip that it was sent on, below which it cannot be.
+    pub on: Option<CommitId>,
+}
+
 /// What became of a pending write on a newer tip.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Replay {
@@ -91,7 +102,7 @@ pub struct Replay {
     pub id: WriteId,
     /// The write as it is now; `None` when the newer tip holds all of it, or nothing of it has a place there.
     pub write: Option<PendingWrite>,
-    /// What of it was refused on the newer tip.
+    /// What of it was refused on the newer tip; all of scope folder when the folder itself was.
     pub refusals: Vec<Refusal>,
 }
 
@@ -147,6 +158,6 @@ pub struct Fault {
     pub message: String,
     /// The least wait that the server asked for, in milliseconds.
     pub not_before: Option<Millis>,
-    /// The commit that was sent and not answered.
-    pub ambiguous: Option<CommitId>,
+    /// The push that was sent and not answered.
+    pub unanswered: Option<Unanswered>,
 }

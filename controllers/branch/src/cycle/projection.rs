@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use manifests::{FileEdit, Intent, Mode, PruneMode};
 use model::{Author, CommitId, Now, RefusalScope};
-use repository::{Attempt, CommitText};
+use repository::{Attempt, CommitText, StoreError};
 
-use super::fault::{from_store, store_fault};
+use super::fault::{folder_refusal, from_store, store_fault};
 use super::workshop::{Cycle, Projection};
-use super::{Fault, Replay};
+use super::{DraftResult, Fault, Replay};
 use crate::state::{PendingWrite, WriteId};
 
 impl Cycle<'_> {
@@ -45,28 +45,29 @@ impl Cycle<'_> {
 
     /// Does the decided actions of one write again, through the whole gate, and plans nothing else.
     fn replay(&mut self, write: &PendingWrite) -> Result<Option<PendingWrite>, Fault> {
-        let policy = self.shop.policy(&write.target, self.prune_for(write));
-        let files = self
-            .attempt()?
-            .snapshot(&write.target.folder)
-            .map_err(|error| from_store(&error))?;
+        let policy = self
+            .shop
+            .policy(&write.target, self.prune_for(write), &write.types);
+        let files = match self.attempt()?.snapshot(&write.target.folder) {
+            Ok(snapshot) => Arc::clone(&snapshot.files),
+            Err(error) => return self.replay_nowhere(write, &error),
+        };
         let intents = [Intent::Replay(write.actions.clone())];
-        let outcome = manifests::plan(&files.files, &intents, &policy, Mode::Apply);
-        let mut refusals: Vec<_> = outcome.refusals().cloned().collect();
-        if !outcome.folder.is_accepted() {
-            refusals = outcome.folder.issues().to_vec();
-            debug_assert!(
-                refusals
-                    .iter()
-                    .all(|refusal| refusal.scope == RefusalScope::Folder)
-            );
-        }
-        let commit = self.commit(
+        let outcome = manifests::plan(&files, &intents, &policy, Mode::Apply);
+        let refusals = if outcome.folder.is_accepted() {
+            outcome.refusals().cloned().collect()
+        } else {
+            outcome.folder.issues().to_vec()
+        };
+        let commit = match self.commit(
             &write.message,
             &write.author,
             write.closed_at,
             &outcome.edits,
-        )?;
+        ) {
+            Ok(commit) => commit,
+            Err(error) => return self.replay_nowhere(write, &error),
+        };
         let made = commit.map(|commit| PendingWrite {
             objects: super::decide::changed(&outcome),
             actions: outcome.decided,
@@ -81,24 +82,44 @@ impl Cycle<'_> {
         Ok(made)
     }
 
+    /// The tip holds something else where the folder is: the write is refused, the branch goes on.
+    fn replay_nowhere(
+        &mut self,
+        write: &PendingWrite,
+        error: &StoreError,
+    ) -> Result<Option<PendingWrite>, Fault> {
+        let refusal =
+            folder_refusal(error, &write.target.folder).ok_or_else(|| from_store(error))?;
+        self.note_replay(Replay {
+            id: write.id,
+            write: None,
+            refusals: vec![refusal],
+        });
+        Ok(None)
+    }
+
     /// Reports what became of the write. A write that was decided in this very cycle is corrected where it
     /// is reported; the machine does not know it yet.
     fn note_replay(&mut self, replay: Replay) {
+        let folder_refused = replay
+            .refusals
+            .iter()
+            .any(|refusal| refusal.scope == RefusalScope::Folder);
         let decided_now = self
             .outcome
             .drafts
             .iter_mut()
             .find(|draft| draft.id == replay.id);
         match decided_now.map(|draft| &mut draft.result) {
-            Some(super::DraftResult::Judged(verdict)) => {
+            Some(result) if folder_refused => *result = DraftResult::FolderRefused(replay.refusals),
+            Some(DraftResult::Judged(verdict)) => {
                 verdict.write = replay.write;
-                for refusal in replay.refusals {
-                    if let Some(object) = refusal.object.clone() {
-                        verdict.refused.insert(object, refusal);
-                    }
-                }
+                let of_objects = replay.refusals.into_iter();
+                verdict
+                    .refused
+                    .extend(of_objects.filter_map(|one| Some((one.object.clone()?, one))));
             }
-            Some(_) => {}
+            Some(DraftResult::FolderRefused(_) | DraftResult::Suspended) => {}
             None => {
                 self.outcome
                     .replayed
@@ -139,10 +160,10 @@ impl Cycle<'_> {
         author: &Author,
         closed_at: Now,
         edits: &[FileEdit],
-    ) -> Result<Option<CommitId>, Fault> {
-        if edits.is_empty() {
+    ) -> Result<Option<CommitId>, StoreError> {
+        let (Some(projection), false) = (self.shop.projection.as_mut(), edits.is_empty()) else {
             return Ok(None);
-        }
+        };
         let committer = self.request.committer.clone();
         let text = CommitText {
             message: message.to_owned(),
@@ -151,8 +172,6 @@ impl Cycle<'_> {
             time_ms: closed_at.wall,
         };
         let edits: Vec<_> = edits.iter().map(super::decide::tree_edit).collect();
-        self.attempt()?
-            .commit(&edits, &text)
-            .map_err(|error| from_store(&error))
+        projection.attempt.commit(&edits, &text)
     }
 }

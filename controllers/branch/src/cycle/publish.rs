@@ -5,7 +5,7 @@ use repository::{Advertisement, DefaultBranch, PushOutcome, PushRequest};
 
 use super::fault::{from_remote, from_store, store_fault};
 use super::workshop::{Cycle, Ground, Pushed};
-use super::{Fault, ProvedBase, Published};
+use super::{Fault, ProvedBase, Published, Unanswered};
 use crate::state::BranchIdentity;
 
 /// Concludes from one advertisement what the next commit builds on.
@@ -80,7 +80,7 @@ pub(super) fn check_parent(identity: &BranchIdentity, ground: &Ground) -> Result
         kind: PublicationFault::ParentMissing,
         message,
         not_before: None,
-        ambiguous: None,
+        unanswered: None,
     })
 }
 
@@ -115,13 +115,19 @@ impl Cycle<'_> {
                 kind: PublicationFault::PushRefused,
                 message: format!("the server refused the push: {text}"),
                 not_before: None,
-                ambiguous: None,
+                unanswered: None,
             }),
             PushOutcome::Transient(error) | PushOutcome::Failed(error) => Err(from_remote(&error)),
-            PushOutcome::Ambiguous { sent, cause } => Err(Fault {
-                ambiguous: Some(sent),
-                ..from_remote(&cause)
-            }),
+            PushOutcome::Ambiguous { sent, cause } => {
+                let unanswered = Unanswered {
+                    commit: sent,
+                    on: ground.tip,
+                };
+                Err(Fault {
+                    unanswered: Some(unanswered),
+                    ..from_remote(&cause)
+                })
+            }
         }
     }
 

@@ -2,14 +2,15 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use board::{ProvedBy, PublicationFault};
 use manifests::{Policy, TypeCatalog};
-use model::{CommitId, TargetKey};
+use model::{CommitId, ServedType, TargetKey};
 use repository::{Attempt, ObjectFormat, Remote, Store};
 
 use super::fault::{from_remote, from_store, store_fault};
-use super::{CycleOutcome, CycleRequest, Fault};
+use super::{CycleOutcome, CycleRequest, Fault, Unanswered};
 use crate::message::TargetConfig;
 use crate::state::{BranchIdentity, PendingWrite, WriteId};
 
@@ -150,12 +151,21 @@ impl Workshop {
         }
     }
 
-    /// Returns what is planned under for a target.
-    pub(super) fn policy(&self, target: &TargetConfig, prune: manifests::PruneMode) -> Policy {
-        let mut policy = Policy::new(
-            target.folder.clone(),
-            TypeCatalog::clone(&self.catalogs.of(&target.key)),
-        );
+    /// Returns what is planned under for a target. `types` are those of the objects at hand: discovery may not
+    /// know them yet, or no more.
+    pub(super) fn policy(
+        &self,
+        target: &TargetConfig,
+        prune: manifests::PruneMode,
+        types: &[Arc<ServedType>],
+    ) -> Policy {
+        let mut catalog = TypeCatalog::clone(&self.catalogs.of(&target.key));
+        for served in types {
+            if catalog.find(&served.type_id.group, &served.kind).is_none() {
+                catalog.insert(served);
+            }
+        }
+        let mut policy = Policy::new(target.folder.clone(), catalog);
         policy.prune = prune;
         policy.serialize_namespace = target.serialize_namespace;
         policy.bootstrap = true;
@@ -165,15 +175,21 @@ impl Workshop {
 
 impl Cycle<'_> {
     fn work(&mut self) -> Result<(), Fault> {
+        let deadline = Instant::now() + Duration::from_millis(self.request.budget);
         let must_look = !self.request.trusted
             || self.request.look
-            || self.request.ambiguous.is_some()
+            || self.request.unanswered.is_some()
             || self.shop.ground.is_none();
         if must_look {
             self.look()?;
-            self.settle_ambiguous()?;
+            self.settle_unanswered()?;
         }
-        for _ in 0..ATTEMPTS {
+        for attempt in 0..ATTEMPTS {
+            if attempt > 0 && Instant::now() >= deadline {
+                return Err(contended(
+                    "the time for one cycle ran out while the branch kept moving".to_owned(),
+                ));
+            }
             self.project()?;
             self.decide()?;
             if self.pending.is_empty() {
@@ -195,17 +211,14 @@ impl Cycle<'_> {
                 }
             }
         }
-        Err(Fault {
-            kind: PublicationFault::Contended,
-            message: format!("the branch moved {ATTEMPTS} times before the push arrived"),
-            not_before: None,
-            ambiguous: None,
-        })
+        Err(contended(format!(
+            "the branch moved {ATTEMPTS} times before the push arrived"
+        )))
     }
 
     /// Finds out whether the push that was never answered has landed.
-    fn settle_ambiguous(&mut self) -> Result<(), Fault> {
-        let Some(sent) = self.request.ambiguous.clone() else {
+    fn settle_unanswered(&mut self) -> Result<(), Fault> {
+        let Some(sent) = self.request.unanswered.clone() else {
             return Ok(());
         };
         let Some(tip) = self
@@ -216,11 +229,11 @@ impl Cycle<'_> {
         else {
             return Ok(());
         };
-        let landed = tip == sent || self.history_holds(&tip, &sent)?;
+        let landed = tip == sent.commit || self.history_holds(&tip, &sent)?;
         let through = self
             .pending
             .iter()
-            .find(|write| write.commit == sent)
+            .find(|write| write.commit == sent.commit)
             .map(|write| write.id);
         if let (true, Some(through)) = (landed, through) {
             self.pending.retain(|write| write.id > through);
@@ -233,18 +246,19 @@ impl Cycle<'_> {
         Ok(())
     }
 
-    fn history_holds(&mut self, tip: &CommitId, sent: &CommitId) -> Result<bool, Fault> {
+    fn history_holds(&mut self, tip: &CommitId, sent: &Unanswered) -> Result<bool, Fault> {
         /// How far back somebody else's pushes are followed to find our commit below them.
         const LIMIT: usize = 1000;
-        let base = self.request.known_tip.clone();
         let store = self.shop.opened_store()?;
-        let Some(base) = base else {
-            return Ok(store.is_descendant(tip, sent, LIMIT).unwrap_or(false));
+        let Some(on) = &sent.on else {
+            return Ok(store
+                .is_descendant(tip, &sent.commit, LIMIT)
+                .unwrap_or(false));
         };
-        match store.history_between(tip, &base, LIMIT) {
-            Ok(history) => Ok(history.contains(sent)),
+        match store.history_between(tip, on, LIMIT) {
+            Ok(history) => Ok(history.contains(&sent.commit)),
             Err(error) if error.is_damage() => Err(from_store(&error)),
-            // The old base is not below the new tip: the branch was rewritten, and our commit with it.
+            // What it was sent on is not below the new tip: the branch was rewritten, and our commit with it.
             Err(_) => Ok(false),
         }
     }
@@ -300,10 +314,23 @@ impl Cycle<'_> {
         let Some(tip) = &ground.tip else { return };
         let known = self.request.known_tip.as_ref() == Some(tip);
         let ours = self.pending.iter().any(|write| write.commit == *tip)
-            || self.request.ambiguous.as_ref() == Some(tip);
+            || self
+                .request
+                .unanswered
+                .as_ref()
+                .is_some_and(|sent| sent.commit == *tip);
         if !known && !ours && self.request.known_tip.is_some() {
             self.outcome.foreign = true;
         }
+    }
+}
+
+fn contended(message: String) -> Fault {
+    Fault {
+        kind: PublicationFault::Contended,
+        message,
+        not_before: None,
+        unanswered: None,
     }
 }
 

@@ -19,13 +19,13 @@ use board::{BranchView, IntakeState, ProvedBy, PushView};
 use model::{BranchName, CommitId, GitBranchKey, Millis, Now, RepositoryId, Signature};
 use serde::{Deserialize, Serialize};
 
-use crate::cycle::CycleRequest;
+use crate::cycle::{CycleRequest, Unanswered};
 use crate::effect::Effect;
 use crate::message::{BranchMessage, Event};
 pub use retry::RetryClock;
 pub use targets::{TargetState, Targets};
 pub use window::OpenWindow;
-pub use writes::{Draft, DraftKind, PendingWrite, WriteId};
+pub use writes::{Draft, DraftKind, PendingWrite, WriteId, WriteSource};
 
 /// Who the branch writer works for. Fixed for its life.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,8 +55,9 @@ pub struct Settings {
     pub retry_longest: Millis,
     /// After how long an idle branch is looked at again; `None` is never.
     pub refresh_interval: Option<Millis>,
-    /// How long a branch that is given up may go on trying to publish.
-    pub retire_budget: Millis,
+    /// How long one cycle may take before it stops starting over, and how long a branch that is given up may
+    /// go on trying to publish.
+    pub cycle_budget: Millis,
     /// Varies the waits of several branches, so that they do not return to a server together.
     pub jitter_seed: u64,
 }
@@ -90,8 +91,8 @@ pub struct BranchState {
     base: Option<Base>,
     /// Whether the next cycle may plan on the base without asking the remote first.
     trusted: bool,
-    /// A commit whose push was sent and never answered: it may have landed.
-    ambiguous: Option<CommitId>,
+    /// A push that was sent and never answered: it may have landed.
+    unanswered: Option<Unanswered>,
     look_wanted: bool,
     running: bool,
     retry: Option<RetryClock>,
@@ -126,7 +127,7 @@ impl BranchState {
             next_id: WriteId::FIRST,
             base: None,
             trusted: false,
-            ambiguous: None,
+            unanswered: None,
             look_wanted: true,
             running: false,
             retry: None,
@@ -169,7 +170,11 @@ impl BranchState {
         } else {
             self.next_cycle_at()
         };
-        let give_up = self.stopping.map(|stopping| stopping.give_up_at);
+        // While a cycle runs there is nothing to give up: its end is waited for.
+        let give_up = self
+            .stopping
+            .filter(|_| !self.running)
+            .map(|stopping| stopping.give_up_at);
         [window, cycle, give_up].into_iter().flatten().min()
     }
 
@@ -181,6 +186,11 @@ impl BranchState {
     /// Returns whether changes are taken in.
     pub fn intake(&self) -> IntakeState {
         self.intake
+    }
+
+    /// Says whether the machine ends once what it holds is published or given up.
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.is_some()
     }
 
     fn receive(&mut self, now: Now, message: BranchMessage) {
@@ -215,14 +225,18 @@ impl BranchState {
 
     fn stop(&mut self, now: Now, insist: bool) {
         self.close_window(now);
-        if self.stopping.is_none() {
-            let give_up_at = now.monotonic.saturating_add(self.settings.retire_budget);
-            self.stopping = Some(Stopping {
-                give_up_at,
-                tried: false,
-                insist,
-            });
-            self.try_at_once(now);
+        match &mut self.stopping {
+            // The process does not wait as long as a branch that is given up.
+            Some(stopping) => stopping.insist &= insist,
+            None => {
+                let give_up_at = now.monotonic.saturating_add(self.settings.cycle_budget);
+                self.stopping = Some(Stopping {
+                    give_up_at,
+                    tried: false,
+                    insist,
+                });
+                self.try_at_once(now);
+            }
         }
     }
 
@@ -242,7 +256,7 @@ impl BranchState {
         };
         let publish = (!self.pending.is_empty()).then(|| self.publish_at());
         let at_once =
-            (!self.drafts.is_empty() || self.look_wanted || self.ambiguous.is_some()).then_some(0);
+            (!self.drafts.is_empty() || self.look_wanted || self.unanswered.is_some()).then_some(0);
         let wanted = [refresh, publish, at_once].into_iter().flatten().min()?;
         let not_before = self
             .retry
@@ -265,9 +279,10 @@ impl BranchState {
             return;
         }
         let request = CycleRequest {
-            trusted: self.trusted && self.ambiguous.is_none(),
+            trusted: self.trusted && self.unanswered.is_none(),
             known_tip: self.base.as_ref().and_then(|base| base.commit.clone()),
-            ambiguous: self.ambiguous.clone(),
+            unanswered: self.unanswered.clone(),
+            budget: self.settings.cycle_budget,
             publish: self.publish_at() <= now.monotonic,
             look: self.look_wanted || (self.drafts.is_empty() && self.pending.is_empty()),
             committer: self.committer.clone(),
@@ -296,10 +311,13 @@ impl BranchState {
         }
     }
 
-    /// Intake pauses while the buffer is full. It opens again when publishing has made room.
+    /// Intake pauses while the buffer is full. During an outage it stays paused until a push lands, even when
+    /// something else makes room: what would come in could not go out.
     fn settle_intake(&mut self) {
         let full = self.buffered_bytes() >= self.settings.buffer_limit;
-        self.intake = if full || self.stopping.is_some() {
+        let latched = self.intake == IntakeState::Paused && self.retry.is_some();
+        let paused = full || latched || self.stopping.is_some();
+        self.intake = if paused {
             IntakeState::Paused
         } else {
             IntakeState::Open

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use board::{CollectionProgress, FolderState, ProvedBy, PublicationFault, PushView};
 use model::{Collection, CommitId, Now, Refusal, RefusalScope, ResourceId, TargetKey};
 
-use super::writes::{Draft, PendingWrite};
+use super::writes::{Draft, PendingWrite, WriteSource};
 use super::{Base, BranchState};
 use crate::cycle::{
     CycleOutcome, DraftOutcome, DraftResult, Fault, ProvedBase, Published, Replay, Verdict,
@@ -34,7 +34,7 @@ impl BranchState {
             self.targets.reconsider_refusals();
         }
         for scan in outcome.folders {
-            self.take_folder(&scan.target, scan.state);
+            self.take_folder(&scan.target, scan.state, effects);
         }
         for replay in outcome.replayed {
             self.take_replay(replay, effects);
@@ -49,7 +49,7 @@ impl BranchState {
             None => {
                 self.trusted = true;
                 self.retry = None;
-                self.ambiguous = None;
+                self.unanswered = None;
             }
             Some(fault) => self.take_fault(now, fault),
         }
@@ -59,6 +59,7 @@ impl BranchState {
     pub(super) fn take_loss(&mut self, now: Now) {
         self.running = false;
         self.trusted = false;
+        self.look_wanted = true;
         if let Some(stopping) = &mut self.stopping {
             stopping.tried = true;
         }
@@ -70,7 +71,7 @@ impl BranchState {
                 kind: PublicationFault::Store,
                 message,
                 not_before: None,
-                ambiguous: None,
+                unanswered: None,
             },
         );
     }
@@ -86,17 +87,27 @@ impl BranchState {
 
     fn take_fault(&mut self, now: Now, fault: Fault) {
         self.trusted = false;
+        // The next attempt looks again, whatever the failed one was for.
+        self.look_wanted = true;
         // Once a push is unanswered it stays so until somebody has looked, whatever fails in between.
-        if fault.ambiguous.is_some() {
-            self.ambiguous.clone_from(&fault.ambiguous);
+        if fault.unanswered.is_some() {
+            self.unanswered.clone_from(&fault.unanswered);
         }
         self.wait_out(now, fault);
     }
 
-    fn take_folder(&mut self, target: &TargetKey, state: FolderState) {
-        if let Some(target) = self.targets.get_mut(target) {
-            target.folder = state;
+    /// A look found a folder as it is. People are told when it is refused for another reason than before.
+    fn take_folder(&mut self, key: &TargetKey, state: FolderState, effects: &mut Vec<Effect>) {
+        let Some(target) = self.targets.get_mut(key) else {
+            return;
+        };
+        if target.folder == state {
+            return;
         }
+        if let FolderState::Refused(issues) = &state {
+            effects.extend(told(key, issues.clone()));
+        }
+        target.folder = state;
     }
 
     fn take_draft(&mut self, now: Now, outcome: DraftOutcome, effects: &mut Vec<Effect>) {
@@ -121,20 +132,10 @@ impl BranchState {
     /// back once the folder is accepted.
     fn refuse_folder(&mut self, draft: &Draft, issues: Vec<Refusal>, effects: &mut Vec<Effect>) {
         let key = draft.target_key().clone();
-        let Some(target) = self.targets.get_mut(&key) else {
-            return;
-        };
-        let news = target.folder != FolderState::Refused(issues.clone());
-        target.lost.extend(draft.collections());
-        target.folder = FolderState::Refused(issues.clone());
-        if news {
-            effects.extend(
-                issues
-                    .into_iter()
-                    .take(NAMED_OBJECTS)
-                    .map(|refusal| tell_refused(&key, refusal)),
-            );
+        if let Some(target) = self.targets.get_mut(&key) {
+            target.lost.extend(draft.collections());
         }
+        self.take_folder(&key, FolderState::Refused(issues), effects);
     }
 
     fn take_verdict(
@@ -221,42 +222,45 @@ impl BranchState {
         }
     }
 
-    /// Part of a decided write, or all of it, found no place on the newer tip.
+    /// Part of a decided write, or all of it, found no place on the newer tip. Only a fresh snapshot brings it
+    /// back.
     fn refuse_pending(
         &mut self,
         write: &PendingWrite,
         refusals: Vec<Refusal>,
         effects: &mut Vec<Effect>,
     ) {
-        let key = write.target.key.clone();
         if refusals.is_empty() {
             return;
         }
-        if let Some(target) = self.targets.get_mut(&key) {
-            target.lost.extend(write.collection.clone());
-            if refusals
-                .iter()
-                .any(|refusal| refusal.scope == RefusalScope::Folder)
-            {
-                target.folder = FolderState::Refused(refusals.clone());
-            }
-            for refusal in &refusals {
-                if let Some(object) = &refusal.object {
-                    target
-                        .refused
-                        .insert(object.clone(), (refusal.clone(), write.collection.clone()));
-                }
+        let key = write.target.key.clone();
+        let Some(target) = self.targets.get_mut(&key) else {
+            return;
+        };
+        target.lost.extend(write.collections.iter().cloned());
+        if refusals
+            .iter()
+            .any(|refusal| refusal.scope == RefusalScope::Folder)
+        {
+            return self.take_folder(&key, FolderState::Refused(refusals), effects);
+        }
+        for refusal in &refusals {
+            if let Some(object) = &refusal.object {
+                let collection = write
+                    .collections
+                    .iter()
+                    .find(|one| one.holds(object))
+                    .cloned();
+                target
+                    .refused
+                    .insert(object.clone(), (refusal.clone(), collection));
             }
         }
-        effects.extend(
-            refusals
-                .into_iter()
-                .take(NAMED_OBJECTS)
-                .map(|refusal| tell_refused(&key, refusal)),
-        );
+        effects.extend(told(&key, refusals));
     }
 
     fn take_publication(&mut self, now: Now, published: Published, effects: &mut Vec<Effect>) {
+        self.unanswered = None;
         let view = PushView {
             commit: published.tip.clone(),
             at: now.wall,
@@ -284,10 +288,13 @@ impl BranchState {
     }
 
     fn advance_published(&mut self, write: &PendingWrite) {
-        if let (Some(target), Some(collection)) =
-            (self.targets.get_mut(&write.target.key), &write.collection)
-        {
-            target.advance(collection, CollectionProgress::Published);
+        if write.source == WriteSource::Live {
+            return;
+        }
+        if let Some(target) = self.targets.get_mut(&write.target.key) {
+            for collection in &write.collections {
+                target.advance(collection, CollectionProgress::Published);
+            }
         }
     }
 
@@ -301,6 +308,15 @@ impl BranchState {
             count: write.objects.len(),
         }
     }
+}
+
+/// Tells people of the first refusals of one write; a folder can have hundreds of one cause.
+fn told(target: &TargetKey, refusals: Vec<Refusal>) -> impl Iterator<Item = Effect> + use<> {
+    let target = target.clone();
+    refusals
+        .into_iter()
+        .take(NAMED_OBJECTS)
+        .map(move |refusal| tell_refused(&target, refusal))
 }
 
 fn tell_refused(target: &TargetKey, refusal: Refusal) -> Effect {

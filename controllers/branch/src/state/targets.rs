@@ -151,7 +151,7 @@ impl TargetState {
         for (key, count) in self.retained.values().flatten() {
             *by_type.entry(key.clone()).or_default() += count;
         }
-        let mode = format!("{:?}", self.config.prune);
+        let mode = self.config.prune.as_str().to_owned();
         Some(Retention {
             mode,
             by_type,

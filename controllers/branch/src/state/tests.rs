@@ -15,7 +15,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::cycle::{
-    CycleOutcome, CycleRequest, DraftOutcome, DraftResult, Fault, ProvedBase, Published, Verdict,
+    CycleOutcome, CycleRequest, DraftOutcome, DraftResult, Fault, ProvedBase, Published,
+    Unanswered, Verdict,
 };
 use crate::effect::Occurrence;
 use crate::message::{CommitWindow, TargetConfig};
@@ -29,7 +30,7 @@ pub(crate) fn settings() -> Settings {
         retry_first: 10_000,
         retry_longest: 300_000,
         refresh_interval: Some(600_000),
-        retire_budget: 300_000,
+        cycle_budget: 300_000,
         jitter_seed: 7,
     }
 }
@@ -257,13 +258,16 @@ impl World {
             .iter()
             .map(|write| PendingWrite::clone(write))
             .collect();
-        if let Some(sent) = &request.ambiguous
-            && let Some((_, through, _)) = self.remote.iter().find(|(commit, ..)| commit == sent)
+        if let Some(sent) = &request.unanswered
+            && let Some((_, through, _)) = self
+                .remote
+                .iter()
+                .find(|(commit, ..)| *commit == sent.commit)
         {
             let through = *through;
             pending.retain(|write| write.id > through);
             outcome.published = Some(Published {
-                tip: sent.clone(),
+                tip: sent.commit.clone(),
                 through,
                 by: ProvedBy::Fetch,
             });
@@ -309,7 +313,10 @@ impl World {
                 parent: None,
             });
         } else {
-            outcome.fault = Some(fault(Some(last.commit)));
+            outcome.fault = Some(fault(Some(Unanswered {
+                commit: last.commit,
+                on: None,
+            })));
         }
         outcome
     }
@@ -356,21 +363,20 @@ fn made(draft: &Draft) -> PendingWrite {
             .map(|object| object.id().clone())
             .collect(),
         actions,
-        collection: match &draft.kind {
-            DraftKind::Window { .. } => None,
-            DraftKind::Resync(snapshot) => Some(snapshot.collection.clone()),
-        },
+        source: draft.source(),
+        collections: draft.collections(),
+        types: draft.types(),
         commit: CommitId::new(format!("{:040x}", draft.id.0)).unwrap(),
         bytes: draft.bytes,
     }
 }
 
-fn fault(ambiguous: Option<CommitId>) -> Fault {
+fn fault(unanswered: Option<Unanswered>) -> Fault {
     Fault {
         kind: PublicationFault::Unreachable,
         message: "no answer".to_owned(),
         not_before: None,
-        ambiguous,
+        unanswered,
     }
 }
 
@@ -461,6 +467,33 @@ fn a_failure_is_waited_out_on_a_growing_schedule_and_loses_nothing() {
     world.end_cycle(End::Works);
     assert_eq!(world.announced.len(), 1);
     assert_eq!(world.state.view().publication, Publication::Healthy);
+}
+
+#[test]
+fn a_look_that_failed_is_tried_again_although_nobody_sends_anything() {
+    let mut world = World::new();
+    while world.running.is_some() {
+        world.end_cycle(End::Unreachable);
+    }
+    for _ in 0..3 {
+        world.pass(330_000);
+        assert!(world.running.clone().unwrap().look, "the schedule goes on");
+        world.end_cycle(End::Unreachable);
+    }
+    world.pass(330_000);
+    world.end_cycle(End::Works);
+    assert_eq!(world.state.view().publication, Publication::Healthy);
+}
+
+#[test]
+fn a_change_that_arrives_while_stopping_is_published_too() {
+    let mut world = World::settled();
+    world.send(delivery("a", "x", 1, "alice"));
+    world.feed(Event::ShutDown);
+    world.send(delivery("a", "y", 1, "alice"));
+    world.end_cycle(End::Works);
+    world.end_cycle(End::Works);
+    assert_eq!((world.stopped, world.announced.len()), (Some(0), 2));
 }
 
 #[test]
@@ -591,7 +624,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
     let act = prop_oneof![
         6 => (0..2_u8, 0..4_u8, 0..2_u8).prop_map(|(target, name, by)| Act::Change { target, name, by }),
         4 => (1..20_000_u64).prop_map(Act::Pass),
-        5 => (0..5_u8).prop_map(Act::End),
+        5 => (0..6_u8).prop_map(Act::End),
         1 => Just(Act::Notice),
         1 => Just(Act::NewCredential),
     ];

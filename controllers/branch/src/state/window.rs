@@ -121,6 +121,9 @@ impl BranchState {
             Some(window) => window.add(now, delivery),
             None => self.window = Some(OpenWindow::open(now, target, delivery)),
         }
+        if self.stopping.is_some() {
+            self.close_window(now);
+        }
     }
 
     pub(super) fn close_window_if_due(&mut self, now: Now) {

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use manifests::DecidedActions;
-use model::{Author, Collection, CommitId, Delivery, Now, ResourceId, Snapshot, TargetKey};
+use model::{
+    Author, Collection, CommitId, Delivery, Now, ResourceId, ServedType, Snapshot, TargetKey,
+};
 use serde::{Deserialize, Serialize};
 
 use super::BranchState;
@@ -46,6 +48,15 @@ pub enum DraftKind {
     Resync(Snapshot),
 }
 
+/// What a write came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WriteSource {
+    /// A commit window.
+    Live,
+    /// A snapshot.
+    Resync,
+}
+
 /// A decided write that is not on the remote yet. It leaves only when it is published or refused.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PendingWrite {
@@ -63,8 +74,12 @@ pub struct PendingWrite {
     pub actions: DecidedActions,
     /// The objects whose documents it changed.
     pub objects: Vec<ResourceId>,
-    /// The collection, for a snapshot.
-    pub collection: Option<Collection>,
+    /// What it came from.
+    pub source: WriteSource,
+    /// The collections that it brings changes of.
+    pub collections: Vec<Collection>,
+    /// The types of its objects, so that their documents are found whatever discovery says at the time.
+    pub types: Vec<Arc<ServedType>>,
     /// The commit that it was last made into.
     pub commit: CommitId,
     /// What it costs of the buffer.
@@ -95,6 +110,30 @@ impl Draft {
         match &self.kind {
             DraftKind::Window { author, .. } => author.clone(),
             DraftKind::Resync(_) => Author::Operator,
+        }
+    }
+
+    /// Returns what it comes from.
+    pub fn source(&self) -> WriteSource {
+        match self.kind {
+            DraftKind::Window { .. } => WriteSource::Live,
+            DraftKind::Resync(_) => WriteSource::Resync,
+        }
+    }
+
+    /// Returns the types of its objects.
+    pub fn types(&self) -> Vec<Arc<ServedType>> {
+        match &self.kind {
+            DraftKind::Window { entries, .. } => {
+                let mut types: Vec<Arc<ServedType>> = Vec::new();
+                for served in entries.iter().map(|entry| entry.change.served()) {
+                    if !types.contains(served) {
+                        types.push(Arc::clone(served));
+                    }
+                }
+                types
+            }
+            DraftKind::Resync(snapshot) => vec![Arc::clone(&snapshot.served)],
         }
     }
 

@@ -54,6 +54,17 @@ pub enum PruneMode {
     Always,
 }
 
+impl PruneMode {
+    /// Returns the word that the configuration and status use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Never => "Never",
+            Self::OnEvent => "OnEvent",
+            Self::Always => "Always",
+        }
+    }
+}
+
 /// What the caller does with the outcome. The planning is the same, so a preview cannot drift from the deed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {

@@ -1,8 +1,9 @@
 //! `cargo xtask test`: everything that has to hold, from a bare machine to one line of totals.
 //!
-//! `set_up` installs what tests need, `tally` reads what the test programs print, and this file
-//! has the stages in their order.
+//! `set_up` installs what tests need, `tally` reads what the test programs print, `long` has what does
+//! not fit into an ordinary run, and this file has the stages in their order.
 
+mod long;
 mod set_up;
 mod tally;
 
@@ -22,7 +23,7 @@ use crate::repository::cargo;
 /// Run every check and every test, with all set-up.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Run the tests too that take long: those that are marked as ignored.
+    /// Run also what takes long: more cases of each property, more kills, and the check of licences.
     #[arg(long)]
     long: bool,
     /// Run only the tests whose names contain this, and none of the other checks.
@@ -64,6 +65,11 @@ fn run_stages(arguments: &Arguments, report: &mut Report) {
             )),
         });
     }
+    if arguments.long && arguments.filter.is_none() {
+        report.stage("properties", long::properties);
+        report.stage("kills", long::kills);
+        report.stage("licences", |_| long::licences());
+    }
 }
 
 /// Builds the Rust and the Go programs side by side: the linker and the network leave room.
@@ -97,7 +103,7 @@ fn docs() -> Command {
     command
 }
 
-/// Runs the tests, shows what they print, and counts their results.
+/// Runs the tests of the workspace.
 fn run_tests(arguments: &Arguments, tally: &mut Tally) -> Result<()> {
     let mut command = cargo();
     command.args(["test", "--workspace", "--no-fail-fast"]);
@@ -105,6 +111,11 @@ fn run_tests(arguments: &Arguments, tally: &mut Tally) -> Result<()> {
     if arguments.long {
         command.args(["--", "--include-ignored"]);
     }
+    count(&mut command, tally)
+}
+
+/// Runs a test command, shows what it prints, and counts its results.
+fn count(command: &mut Command, tally: &mut Tally) -> Result<()> {
     let mut child = command
         .stdout(Stdio::piped())
         .spawn()

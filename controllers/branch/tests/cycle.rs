@@ -1,0 +1,478 @@
+//! The Git job on a real object store, against a remote whose faults can be chosen.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test and its helpers report a failure by panicking"
+)]
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use board::{FolderState, ProvedBy, PublicationFault};
+use branch::cycle::{Catalogs, CycleOutcome, CycleRequest, DraftResult, Workshop};
+use branch::state::{Draft, DraftKind, WriteId};
+use branch::{BranchIdentity, CommitWindow, TargetConfig};
+use manifests::{PruneMode, TypeCatalog};
+use model::sanitize::sanitize;
+use model::{
+    Author, BranchName, Change, Collection, CommitId, Delivery, FolderPath, GitBranchKey,
+    LiveObject, Namespace, Now, ObjectName, Operation, RepoPath, RepositoryUrl, Scope, Selector,
+    ServedType, Signature, TargetKey, TypeId,
+};
+use repository::{
+    Advertisement, Attempt, CommitText, Head, ObjectFormat, Pack, PushOutcome, PushRequest, Remote,
+    RemoteError, Store, TreeEdit,
+};
+use tempfile::TempDir;
+
+/// What the server does with the next push.
+#[derive(Clone, Copy, PartialEq)]
+enum Push {
+    Takes,
+    /// The peer's file arrives first.
+    Loses(&'static str, &'static str),
+    /// It takes the push and the answer is lost.
+    TakesInSilence,
+}
+
+/// A server: one branch, its objects, and what happens next.
+struct Server {
+    store: Store,
+    packs: Vec<Pack>,
+    branches: BTreeMap<BranchName, CommitId>,
+    next: Push,
+    pushes: usize,
+    _folder: TempDir,
+}
+
+impl Server {
+    fn commit(&mut self, path: &str, content: &str) -> CommitId {
+        let tip = self.branches.get(&main()).cloned();
+        let mut attempt = Attempt::new(&self.store, tip.as_ref()).unwrap();
+        let edit = TreeEdit {
+            path: RepoPath::new(path).unwrap(),
+            content: Some(content.as_bytes().to_vec()),
+        };
+        let peer = Signature::cleaned("peer", "peer@example.com");
+        let text = CommitText {
+            message: "peer".to_owned(),
+            author: peer.clone(),
+            committer: peer,
+            time_ms: 1_000,
+        };
+        let commit = attempt.commit(&[edit], &text).unwrap().unwrap();
+        self.packs.push(attempt.pack().unwrap());
+        self.store.accept(attempt).unwrap();
+        self.branches.insert(main(), commit.clone());
+        commit
+    }
+
+    fn file(&mut self, path: &str) -> String {
+        let tip = self.branches[&main()].clone();
+        let snapshot = self.store.snapshot(&tip, &FolderPath::root()).unwrap();
+        let bytes = snapshot.files[&RepoPath::new(path).unwrap()]
+            .bytes()
+            .unwrap()
+            .clone();
+        String::from_utf8(bytes.to_vec()).unwrap()
+    }
+}
+
+#[derive(Clone)]
+struct Line(Arc<Mutex<Server>>);
+
+impl Remote for Line {
+    fn look(&mut self) -> Result<Advertisement, RemoteError> {
+        let server = self.0.lock().unwrap();
+        Ok(Advertisement {
+            branches: server.branches.clone(),
+            other_refs: 0,
+            head: Some(Head::Branch(main())),
+            object_format: ObjectFormat::Sha1,
+        })
+    }
+
+    fn prove_push(&mut self) -> Result<Advertisement, RemoteError> {
+        self.look()
+    }
+
+    fn fetch(
+        &mut self,
+        store: &mut Store,
+        _: &CommitId,
+        _: Option<&CommitId>,
+    ) -> Result<(), RemoteError> {
+        let server = self.0.lock().unwrap();
+        server
+            .packs
+            .iter()
+            .try_for_each(|pack| store.take_pack(pack))
+            .map_err(RemoteError::Store)
+    }
+
+    fn push(&mut self, request: &PushRequest) -> PushOutcome {
+        let mut server = self.0.lock().unwrap();
+        server.pushes += 1;
+        let next = std::mem::replace(&mut server.next, Push::Takes);
+        if let Push::Loses(path, content) = next {
+            server.commit(path, content);
+        }
+        let now = server.branches.get(&request.branch).cloned();
+        if now != request.expected {
+            drop(server);
+            return PushOutcome::Moved {
+                now,
+                advertisement: self.look().unwrap(),
+            };
+        }
+        server.store.take_pack(&request.pack).unwrap();
+        server.packs.push(request.pack.clone());
+        server
+            .branches
+            .insert(request.branch.clone(), request.new.clone());
+        if next == Push::TakesInSilence {
+            let cause = RemoteError::Protocol {
+                detail: "the answer was cut".to_owned(),
+            };
+            return PushOutcome::Ambiguous {
+                sent: request.new.clone(),
+                cause,
+            };
+        }
+        PushOutcome::Landed {
+            tip: request.new.clone(),
+        }
+    }
+}
+
+struct NoCatalog;
+
+impl Catalogs for NoCatalog {
+    fn of(&self, _: &TargetKey) -> Arc<TypeCatalog> {
+        Arc::default()
+    }
+}
+
+/// A workshop before a server.
+struct Scene {
+    line: Line,
+    workshop: Workshop,
+    _folder: TempDir,
+}
+
+impl Scene {
+    fn new(parent: Option<&str>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let server_folder = tempfile::tempdir().unwrap();
+        let store =
+            Store::create(&server_folder.path().join("server"), ObjectFormat::Sha1).unwrap();
+        let server = Server {
+            store,
+            packs: Vec::new(),
+            branches: BTreeMap::new(),
+            next: Push::Takes,
+            pushes: 0,
+            _folder: server_folder,
+        };
+        let line = Line(Arc::new(Mutex::new(server)));
+        let parent = parent.map(|name| BranchName::new(name).unwrap());
+        let identity = BranchIdentity {
+            key: GitBranchKey::new(namespace(), ObjectName::new("main").unwrap()),
+            repository: RepositoryUrl::new("https://git.example.com/x.git")
+                .unwrap()
+                .id(),
+            branch: main(),
+            parent,
+        };
+        let remote: Box<dyn Remote> = Box::new(line.clone());
+        let workshop = Workshop::new(
+            identity,
+            remote,
+            Arc::new(NoCatalog),
+            &folder.path().join("store"),
+        );
+        Self {
+            line,
+            workshop,
+            _folder: folder,
+        }
+    }
+
+    /// A scene whose branch holds one document of the target `apps`.
+    fn with_document() -> Self {
+        let scene = Self::new(None);
+        scene.server(|server| {
+            server.commit(
+                "apps/team-a/configmaps/x.yaml",
+                &document("x", "1", "# note"),
+            )
+        });
+        scene
+    }
+
+    fn server<T>(&self, act: impl FnOnce(&mut Server) -> T) -> T {
+        act(&mut self.line.0.lock().unwrap())
+    }
+
+    fn run(&mut self, request: CycleRequest) -> CycleOutcome {
+        self.workshop.run(request)
+    }
+}
+
+fn main() -> BranchName {
+    BranchName::new("main").unwrap()
+}
+
+fn namespace() -> Namespace {
+    Namespace::new("team-a").unwrap()
+}
+
+fn target(folder: &str) -> Arc<TargetConfig> {
+    Arc::new(TargetConfig {
+        key: TargetKey::new(namespace(), ObjectName::new(folder).unwrap()),
+        folder: FolderPath::new(folder).unwrap(),
+        window: CommitWindow {
+            idle: 0,
+            longest: 0,
+        },
+        prune: PruneMode::OnEvent,
+        serialize_namespace: None,
+        suspended: false,
+    })
+}
+
+fn document(name: &str, value: &str, comment: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n  namespace: team-a\ndata:\n  {comment}\n  value: \"{value}\"\n"
+    )
+}
+
+fn served() -> Arc<ServedType> {
+    Arc::new(ServedType {
+        type_id: TypeId::new("", "configmaps"),
+        version: "v1".to_owned(),
+        kind: "ConfigMap".to_owned(),
+        namespaced: true,
+        sensitive: false,
+    })
+}
+
+fn upsert(name: &str, value: &str) -> Change {
+    let object = serde_json::json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": "team-a"}, "data": {"value": value},
+    });
+    let live = LiveObject {
+        served: served(),
+        value: object.as_object().unwrap().clone(),
+    };
+    Change::Upsert {
+        object: Arc::new(sanitize(&live).unwrap()),
+        operation: Operation::Update,
+    }
+}
+
+fn remove(name: &str) -> Change {
+    let Change::Upsert { object, .. } = upsert(name, "") else {
+        unreachable!("an upsert was asked for")
+    };
+    Change::Remove {
+        id: object.id().clone(),
+        served: served(),
+        resource_version: "9".to_owned(),
+    }
+}
+
+fn draft(id: u64, target: &Arc<TargetConfig>, change: Change) -> Arc<Draft> {
+    let collection = Collection {
+        type_id: TypeId::new("", "configmaps"),
+        scope: Scope::Namespace(namespace()),
+        selector: Selector::everything(),
+    };
+    let entry = Delivery {
+        target: target.key.clone(),
+        collection,
+        change,
+        author: Author::Operator,
+    };
+    Arc::new(Draft {
+        id: WriteId(id),
+        target: Arc::clone(target),
+        closed_at: Now {
+            monotonic: 1,
+            wall: 1_700_000_000_000,
+        },
+        kind: DraftKind::Window {
+            author: Author::Operator,
+            entries: vec![entry],
+        },
+        bytes: 1,
+    })
+}
+
+fn request(targets: &[&Arc<TargetConfig>], drafts: Vec<Arc<Draft>>) -> CycleRequest {
+    CycleRequest {
+        trusted: false,
+        known_tip: None,
+        unanswered: None,
+        budget: 60_000,
+        publish: true,
+        look: false,
+        committer: Signature::default(),
+        targets: targets.iter().map(|target| Arc::clone(target)).collect(),
+        pending: Vec::new(),
+        drafts,
+    }
+}
+
+#[test]
+fn a_peer_that_moves_the_branch_keeps_its_change_beside_ours() {
+    let mut scene = Scene::with_document();
+    let apps = target("apps");
+    scene.server(|server| server.next = Push::Loses("peer.txt", "hello\n"));
+    let outcome = scene.run(request(&[&apps], vec![draft(1, &apps, upsert("x", "2"))]));
+    assert_eq!(outcome.fault, None);
+    assert_eq!(outcome.published.unwrap().through, WriteId(1));
+    scene.server(|server| {
+        assert_eq!(
+            server.file("apps/team-a/configmaps/x.yaml"),
+            document("x", "2", "# note")
+        );
+        assert_eq!(server.file("peer.txt"), "hello\n");
+    });
+}
+
+#[test]
+fn a_folder_that_a_peer_made_unwritable_before_the_push_refuses_the_write_and_says_so() {
+    let mut scene = Scene::with_document();
+    let apps = target("apps");
+    scene.server(|server| server.next = Push::Loses("apps/kustomization.yaml", "resources: []\n"));
+    let outcome = scene.run(request(&[&apps], vec![draft(1, &apps, upsert("x", "2"))]));
+    let DraftResult::FolderRefused(issues) = &outcome.drafts[0].result else {
+        panic!("{:?}", outcome.drafts[0].result)
+    };
+    assert!(
+        issues[0].to_string().contains("apps/kustomization.yaml"),
+        "{issues:?}"
+    );
+    assert_eq!(outcome.published, None);
+}
+
+#[test]
+fn a_path_that_is_a_file_refuses_its_target_and_no_other() {
+    let mut scene = Scene::with_document();
+    scene.server(|server| server.commit("broken", "a file\n"));
+    let (apps, broken) = (target("apps"), target("broken"));
+    let drafts = vec![
+        draft(1, &broken, upsert("y", "1")),
+        draft(2, &apps, upsert("x", "2")),
+    ];
+    let outcome = scene.run(request(&[&apps, &broken], drafts));
+    assert_eq!(outcome.fault, None);
+    assert!(matches!(
+        outcome.drafts[0].result,
+        DraftResult::FolderRefused(_)
+    ));
+    assert_eq!(outcome.published.unwrap().through, WriteId(2));
+    let states: BTreeMap<_, _> = outcome
+        .folders
+        .iter()
+        .map(|scan| (scan.target.name.as_str(), &scan.state))
+        .collect();
+    assert_eq!(states["apps"], &FolderState::Accepted);
+    assert!(matches!(states["broken"], FolderState::Refused(_)));
+}
+
+#[test]
+fn an_unanswered_push_that_landed_below_a_peers_commit_is_found_and_not_made_again() {
+    let mut scene = Scene::with_document();
+    let apps = target("apps");
+    let tip = scene.server(|server| server.branches[&main()].clone());
+    scene.server(|server| server.next = Push::TakesInSilence);
+    let first = scene.run(request(&[&apps], vec![draft(1, &apps, upsert("x", "2"))]));
+    let unanswered = first.fault.unwrap().unanswered.unwrap();
+    assert_eq!(unanswered.on, Some(tip));
+    let DraftResult::Judged(verdict) = &first.drafts[0].result else {
+        panic!("{first:?}", first = first.drafts)
+    };
+    let pending = vec![Arc::new(verdict.write.clone().unwrap())];
+    scene.server(|server| {
+        server.commit(
+            "apps/team-a/configmaps/x.yaml",
+            &document("x", "3", "# the peer"),
+        )
+    });
+    let next = CycleRequest {
+        unanswered: Some(unanswered),
+        pending,
+        ..request(&[&apps], Vec::new())
+    };
+    let second = scene.run(next);
+    assert_eq!(second.fault, None);
+    let published = second.published.unwrap();
+    assert_eq!(
+        (published.through, published.by),
+        (WriteId(1), ProvedBy::Fetch)
+    );
+    scene.server(|server| {
+        assert_eq!(server.pushes, 1);
+        assert_eq!(
+            server.file("apps/team-a/configmaps/x.yaml"),
+            document("x", "3", "# the peer")
+        );
+    });
+}
+
+#[test]
+fn a_removal_finds_its_document_although_discovery_knows_nothing() {
+    let mut scene = Scene::with_document();
+    let apps = target("apps");
+    scene.server(|server| server.commit("apps/keep.txt", "stays\n"));
+    let outcome = scene.run(request(&[&apps], vec![draft(1, &apps, remove("x"))]));
+    assert_eq!(outcome.published.unwrap().through, WriteId(1));
+    scene.server(|server| {
+        let tip = server.branches[&main()].clone();
+        let files = server.store.snapshot(&tip, &FolderPath::root()).unwrap();
+        let names: Vec<&str> = files.files.keys().map(RepoPath::as_str).collect();
+        assert_eq!(names, ["apps/keep.txt"]);
+    });
+}
+
+#[test]
+fn a_draft_of_a_target_that_was_made_anew_elsewhere_stays_out_of_the_new_folder() {
+    let mut scene = Scene::with_document();
+    let old = target("apps");
+    let moved = Arc::new(TargetConfig {
+        folder: FolderPath::new("elsewhere").unwrap(),
+        ..TargetConfig::clone(&old)
+    });
+    let outcome = scene.run(request(&[&moved], vec![draft(1, &old, upsert("x", "2"))]));
+    assert_eq!(outcome.fault, None);
+    scene.server(|server| {
+        assert_eq!(
+            server.file("apps/team-a/configmaps/x.yaml"),
+            document("x", "2", "# note")
+        )
+    });
+}
+
+#[test]
+fn nothing_is_written_while_the_parent_is_missing() {
+    let mut scene = Scene::new(Some("develop"));
+    let apps = target("apps");
+    let outcome = scene.run(request(&[&apps], vec![draft(1, &apps, upsert("x", "2"))]));
+    assert_eq!(outcome.fault.unwrap().kind, PublicationFault::ParentMissing);
+    assert!(outcome.drafts.is_empty(), "the draft waits");
+    scene.server(|server| assert!(server.branches.is_empty()));
+}
+
+#[test]
+fn what_the_branch_holds_already_makes_no_commit_and_is_proved() {
+    let mut scene = Scene::with_document();
+    let apps = target("apps");
+    let outcome = scene.run(request(&[&apps], vec![draft(1, &apps, upsert("x", "1"))]));
+    assert_eq!((outcome.fault, outcome.published), (None, None));
+    assert_eq!(outcome.base.unwrap().by, ProvedBy::Fetch);
+    scene.server(|server| assert_eq!(server.pushes, 0));
+}

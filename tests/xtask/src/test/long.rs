@@ -1,0 +1,73 @@
+//! What does not fit into the ordinary run: more cases, more kills, and the check of licences.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result};
+
+use super::succeed;
+use super::tally::Tally;
+use crate::repository::{cargo, root};
+
+/// How many cases each property is tried with; the ordinary run takes the library's default.
+const CASES: &str = "10000";
+/// How many kill series are run, each with a seed of its own.
+const SERIES: u64 = 4;
+/// The crates with properties.
+const WITH_PROPERTIES: [&str; 4] = ["manifests", "branch", "source", "policy"];
+
+/// Tries every property with many more cases.
+pub(super) fn properties(tally: &mut Tally) -> Result<()> {
+    let mut command = cargo();
+    command.arg("test");
+    for name in WITH_PROPERTIES {
+        command.args(["--package", name]);
+    }
+    command
+        .args(["--lib", "--tests"])
+        .env("PROPTEST_CASES", CASES);
+    super::count(&mut command, tally)
+}
+
+/// Kills the operator in more series, each with a new seed that it prints.
+pub(super) fn kills(tally: &mut Tally) -> Result<()> {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .context("the clock is before 1970")?;
+    for series in 0..SERIES {
+        let mut command = cargo();
+        command
+            .args([
+                "test",
+                "--package",
+                "e2e",
+                "--test",
+                "product",
+                "--",
+                "--nocapture",
+                "kills",
+            ])
+            .env("SEED", (now.as_secs() + series).to_string());
+        super::count(&mut command, tally)?;
+    }
+    Ok(())
+}
+
+/// Checks licences, banned crates and sources. The advisories need the internet and are left to a scheduled
+/// run elsewhere.
+pub(super) fn licences() -> Result<()> {
+    let tools = root().join("target/tools");
+    succeed(
+        cargo()
+            .args(["install", "cargo-deny", "--locked", "--root"])
+            .arg(&tools),
+    )?;
+    let mut path =
+        std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect::<Vec<_>>();
+    path.insert(0, tools.join("bin"));
+    let path = std::env::join_paths(path).context("PATH holds a name that no PATH can hold")?;
+    succeed(
+        cargo()
+            .args(["deny", "check", "bans", "licenses", "sources"])
+            .env("PATH", path),
+    )
+}
