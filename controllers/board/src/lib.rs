@@ -4,6 +4,10 @@
 //! reach the actor through it. Read [`publish`] first (one writer, many readers, wake-ups mean change), then
 //! [`directory`] (who publishes at the moment) and the views themselves: [`branch_view`] and
 //! [`source_view`].
+//!
+//! [`metrics`] is here for the same reason: what an actor counts is read by others without reaching the
+//! actor, and a gauge about an actor is read from its view at the moment of a scrape. Every crate that
+//! counts something lies above this one.
 
 pub mod branch_view;
 pub mod directory;

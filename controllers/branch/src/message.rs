@@ -1,6 +1,8 @@
 //! What the branch writer is told. Closed enums: whoever adds a case decides what every state does with it.
 
-use model::{Delivery, FolderPath, Millis, Now, Signature, Snapshot, TargetKey};
+use std::collections::BTreeSet;
+
+use model::{Collection, Delivery, FolderPath, Millis, Now, Signature, Snapshot, TargetKey};
 use serde::{Deserialize, Serialize};
 
 use crate::cycle::CycleOutcome;
@@ -36,6 +38,13 @@ pub enum BranchMessage {
     ConfigureTarget(Box<TargetConfig>),
     /// A target is no longer on the branch. What was decided for it is still published.
     WithdrawTarget(TargetKey),
+    /// The target is fed from these collections and no others. What is known of others no longer counts.
+    KeepCollections {
+        /// Which target.
+        target: TargetKey,
+        /// Every collection of its plan.
+        collections: BTreeSet<Collection>,
+    },
     /// Whose name the commits carry as committer from now on.
     UseCommitter(Signature),
     /// The credential or the remote's address book changed: try at once.

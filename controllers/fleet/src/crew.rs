@@ -8,12 +8,14 @@ use branch::cycle::Workshop;
 use branch::shell::Surroundings;
 use branch::{BranchActor, BranchHandle};
 use source::{SourceHandle, TypeCatalogView};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::catalogs::CatalogsByTarget;
 use crate::order::{BranchOrder, SourceOrder};
 use crate::placement::Incarnation;
 use crate::sink::BranchSink;
+use crate::stores;
 use crate::supervisor::Settings;
 
 /// A branch writer that runs.
@@ -25,6 +27,9 @@ pub(crate) struct BranchSlot {
     pub(crate) sink: Arc<BranchSink>,
     pub(crate) view: Reader<BranchView>,
     pub(crate) cancel: CancellationToken,
+    /// Ends the conversations with the Git server at once, unlike `cancel`.
+    pub(crate) calls: CancellationToken,
+    pub(crate) started: Instant,
     pub(crate) retiring: bool,
     /// What to start once this one has drained.
     pub(crate) successor: Option<BranchOrder>,
@@ -38,20 +43,23 @@ pub(crate) struct SourceSlot {
     pub(crate) view: Reader<SourceView>,
     pub(crate) catalog: Reader<TypeCatalogView>,
     pub(crate) cancel: CancellationToken,
+    pub(crate) started: Instant,
 }
 
-/// Prepares a branch writer. The actor is returned to be run by whoever supervises it.
+/// Prepares a branch writer. The actor is returned to be run by whoever supervises it; `calls` ends its
+/// conversations with the Git server.
 pub(crate) fn enlist_branch(
     order: &BranchOrder,
     incarnation: Incarnation,
     settings: &Settings,
     catalogs: &CatalogsByTarget,
+    calls: CancellationToken,
 ) -> Result<(BranchActor, BranchSlot), String> {
-    let store = settings.data_dir.join("branches").join(order.uid.as_str());
-    let workshop = workshop(order, &store, catalogs)?;
+    let store = stores::of(&settings.data_dir, &order.uid);
+    let workshop = workshop(order, &store, catalogs, &calls)?;
     let spare = {
-        let (order, catalogs) = (order.clone(), catalogs.clone());
-        move || workshop_or_log(&order, &store, &catalogs)
+        let (order, catalogs, calls) = (order.clone(), catalogs.clone(), calls.clone());
+        move || workshop_or_log(&order, &store, &catalogs, &calls)
     };
     let around = Surroundings {
         clock: Arc::clone(&settings.clock),
@@ -77,6 +85,8 @@ pub(crate) fn enlist_branch(
         sink,
         view,
         cancel: CancellationToken::new(),
+        calls,
+        started: Instant::now(),
         retiring: false,
         successor: None,
     };
@@ -87,8 +97,9 @@ fn workshop(
     order: &BranchOrder,
     store: &Path,
     catalogs: &CatalogsByTarget,
+    calls: &CancellationToken,
 ) -> Result<Workshop, String> {
-    let remote = (order.remote)()?;
+    let remote = (order.remote)(calls.clone())?;
     Ok(Workshop::new(
         order.identity.clone(),
         remote,
@@ -101,8 +112,9 @@ fn workshop_or_log(
     order: &BranchOrder,
     store: &Path,
     catalogs: &CatalogsByTarget,
+    calls: &CancellationToken,
 ) -> Option<Workshop> {
-    workshop(order, store, catalogs)
+    workshop(order, store, catalogs, calls)
         .inspect_err(|error| tracing::error!(branch = %order.identity.key, "cannot reach the remote: {error}"))
         .ok()
 }
@@ -122,6 +134,7 @@ pub(crate) fn enlist_source(
         view: view.reader(),
         catalog: catalog.reader(),
         cancel: CancellationToken::new(),
+        started: Instant::now(),
     };
     (slot, source::Publishers { view, catalog }, inbox)
 }

@@ -5,14 +5,17 @@
 //! they like; the fleet brings it about, starts what broke down again, and publishes who runs in the
 //! `Directory`. It decides nothing about permissions and knows no Git and no Kubernetes objects.
 //!
-//! Read [`order`] (what can be asked for), then `placement` (which target is where), `supervisor` (the one
-//! loop) and `crew` (how an actor is started).
+//! Read [`order`] (what can be asked for), then `placement` (which target is where), `restarts` (when an actor
+//! that broke down starts again), `supervisor` (the one loop), `crew` (how an actor is started) and `stores`
+//! (what branch writers leave on the disk).
 
 mod catalogs;
 mod crew;
 pub mod order;
 mod placement;
+mod restarts;
 mod sink;
+mod stores;
 mod supervisor;
 
 pub use order::{BranchOrder, FleetGone, FleetHandle, MirrorOrder, RemoteFactory, SourceOrder};

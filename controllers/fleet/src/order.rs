@@ -1,5 +1,6 @@
 //! What the fleet can be asked for.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use board::DirectoryReader;
@@ -7,11 +8,14 @@ use branch::{BranchIdentity, TargetConfig};
 use model::{
     Collection, GitBranchKey, GitProviderKey, KubeProviderKey, Millis, Signature, TargetKey, Uid,
 };
-use source::RuleDeclaration;
+use source::{Connection, RuleDeclaration};
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
-/// Makes a new way to a remote. Called whenever a branch writer starts or its credential changes.
-pub type RemoteFactory = Arc<dyn Fn() -> Result<Box<dyn branch::Remote>, String> + Send + Sync>;
+/// Makes a new way to a remote. Called whenever a branch writer starts or its credential changes. When the token
+/// is cancelled, a conversation that is under way ends with an error and no other one begins.
+pub type RemoteFactory =
+    Arc<dyn Fn(CancellationToken) -> Result<Box<dyn branch::Remote>, String> + Send + Sync>;
 
 /// The fleet has ended, because the process stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -46,8 +50,8 @@ pub struct SourceOrder {
     pub key: KubeProviderKey,
     /// Changes whenever the connection changes: another one starts a new source.
     pub stamp: String,
-    /// The connection.
-    pub client: kube::Client,
+    /// The way to the cluster.
+    pub connection: Connection,
 }
 
 /// Mirror a target.
@@ -81,6 +85,7 @@ pub(crate) enum Command {
     Mirror(Box<MirrorOrder>),
     Withdraw(TargetKey),
     Resync(TargetKey, Option<Collection>),
+    DropStrayStores(BTreeSet<Uid>),
 }
 
 impl FleetHandle {
@@ -95,7 +100,8 @@ impl FleetHandle {
     }
 
     /// Keeps a branch writer running. Asked again, it brings the differences about: a new credential or
-    /// committer goes to the running writer; a new incarnation replaces it once it has drained.
+    /// committer goes to the running writer; a new incarnation replaces it once it has drained. A writer that
+    /// broke down waits for its time, however often it is asked for.
     ///
     /// # Errors
     /// Fails when the fleet has ended.
@@ -104,7 +110,7 @@ impl FleetHandle {
     }
 
     /// Lets a branch writer publish or refuse what it holds and end. Once it has, the directory no longer
-    /// lists it.
+    /// lists it, and its local store is removed.
     ///
     /// # Errors
     /// Fails when the fleet has ended.
@@ -112,7 +118,8 @@ impl FleetHandle {
         self.send(Command::RetireBranch(key.clone())).await
     }
 
-    /// Makes a branch writer look at the remote and at its folders now.
+    /// Makes a branch writer look at the remote and at its folders now. Nothing is kept for a writer that does
+    /// not run: the first thing that a writer does when it starts is to look.
     ///
     /// # Errors
     /// Fails when the fleet has ended.
@@ -162,6 +169,15 @@ impl FleetHandle {
         collection: Option<Collection>,
     ) -> Result<(), FleetGone> {
         self.send(Command::Resync(target.clone(), collection)).await
+    }
+
+    /// Removes the local stores of writers whose `GitBranch` is gone, such as one that was deleted while the
+    /// process was down. `live` is every `GitBranch` that exists; stores of writers that run are kept anyway.
+    ///
+    /// # Errors
+    /// Fails when the fleet has ended.
+    pub async fn drop_stray_stores(&self, live: BTreeSet<Uid>) -> Result<(), FleetGone> {
+        self.send(Command::DropStrayStores(live)).await
     }
 
     async fn send(&self, command: Command) -> Result<(), FleetGone> {

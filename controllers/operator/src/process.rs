@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
@@ -17,6 +18,9 @@ const FAILED: u8 = 1;
 
 /// The command line or the environment is wrong.
 const WRONG_INPUT: u8 = 2;
+
+/// How long jobs on threads of their own may take to end after everything else has.
+const LAST_JOBS: Duration = Duration::from_secs(3);
 
 /// Does what the command line asks for and returns how it ended.
 pub fn run(words: impl IntoIterator<Item = String>, environment: &Environment) -> ExitCode {
@@ -69,14 +73,17 @@ fn serve(settings: Settings) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
-    runtime.block_on(async {
+    let ended = runtime.block_on(async {
         let shutdown = CancellationToken::new();
         let mut signals = JoinSet::new();
         signals.spawn(listen_for_signals(shutdown.clone()));
         let ended = wiring::run(settings, shutdown).await;
         signals.shutdown().await;
         ended
-    })?;
+    });
+    // Git jobs were told to end; one that hangs in the disk or the resolver does not keep the process.
+    runtime.shutdown_timeout(LAST_JOBS);
+    ended?;
     tracing::info!("stopped");
     Ok(())
 }

@@ -62,7 +62,7 @@ pub struct SourceSettings {
 /// What writing to Git needs.
 #[derive(Debug, Clone)]
 pub struct GitSettings {
-    /// Folder of stores and journals.
+    /// Folder of the local stores.
     pub data_folder: PathBuf,
     /// Bytes that one branch may hold in unpublished writes.
     pub branch_buffer_bytes: u64,

@@ -1,23 +1,34 @@
 //! Events: one for each commit, each refusal and each change of `Ready`.
 //!
-//! They are a courtesy to whoever runs `kubectl describe`: when too many come at once, or the API server
-//! does not take one, it is dropped with a line in the log. Conditions and metrics are what counts.
+//! They are a courtesy to whoever runs `kubectl describe`: when too many wait, or the API server does not take
+//! one, it is dropped and counted. Conditions and metrics are what counts. What branch writers report waits in
+//! their own queue and is worded when its turn has come, so that a burst of commits does not push out what
+//! reconcilers say.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use branch::Occurrence;
+use crds::GitTarget;
 use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta, Time};
 use kube::api::{Patch, PatchParams, PostParams};
+use kube::runtime::reflector::Store;
 use kube::{Api, Client, Resource, ResourceExt};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::convert::conditions;
+use crate::metrics::{Dropped, DroppedEvents};
+use crate::place::Place;
 
-/// How many Events may wait to be written.
-const ROOM: usize = 256;
+/// How many Events of reconcilers may wait to be written.
+const ROOM: usize = 1024;
+/// How long one Event may take, so that a server that does not answer does not hold up the others.
+const ONE_WRITE: Duration = Duration::from_secs(10);
+/// How long what still waits may take when the process stops.
+const LAST_WRITES: Duration = Duration::from_secs(5);
 /// How many Events are remembered, so that a repeated one is counted instead of written anew.
 const REMEMBERED: usize = 256;
 /// The longest message that is written; the API server takes 1024 bytes.
@@ -36,19 +47,23 @@ pub(crate) struct News {
 }
 
 /// Sends news. Cheap to clone.
-#[derive(Debug, Clone)]
-pub(crate) struct Herald(mpsc::Sender<News>);
+#[derive(Clone)]
+pub(crate) struct Herald {
+    news: mpsc::Sender<News>,
+    dropped: DroppedEvents,
+}
 
 impl Herald {
-    /// Creates a herald and the end that [`write`] reads.
-    pub(crate) fn new() -> (Self, mpsc::Receiver<News>) {
-        let (sender, receiver) = mpsc::channel(ROOM);
-        (Self(sender), receiver)
+    /// Creates a herald and the end that an [`EventWriter`] reads.
+    pub(crate) fn new(dropped: DroppedEvents) -> (Self, mpsc::Receiver<News>) {
+        let (news, receiver) = mpsc::channel(ROOM);
+        (Self { news, dropped }, receiver)
     }
 
-    /// Sends news without waiting; too many at once are dropped.
+    /// Sends news without waiting; too many at once are dropped and counted.
     pub(crate) fn tell(&self, news: News) {
-        if let Err(error) = self.0.try_send(news) {
+        if let Err(error) = self.news.try_send(news) {
+            self.dropped.note(Dropped::TooManyWait);
             tracing::debug!(%error, "an Event is dropped");
         }
     }
@@ -126,44 +141,111 @@ pub(crate) fn news_of(occurrence: &Occurrence, about: ObjectReference) -> News {
     }
 }
 
-/// Writes Events until the token is cancelled.
-pub(crate) async fn write(
-    client: Client,
-    instance: String,
-    mut news: mpsc::Receiver<News>,
-    shutdown: CancellationToken,
-) {
-    let mut written: VecDeque<(News, String, i32)> = VecDeque::new();
-    loop {
-        let item = tokio::select! { biased;
-            () = shutdown.cancelled() => return,
-            item = news.recv() => item,
+/// Writes Events.
+pub(crate) struct EventWriter {
+    pub(crate) client: Client,
+    /// The name of this process.
+    pub(crate) instance: String,
+    /// The GitTargets, to say whom an occurrence is about.
+    pub(crate) git_targets: Store<GitTarget>,
+    /// What reconcilers say.
+    pub(crate) news: mpsc::Receiver<News>,
+    /// What branch writers report.
+    pub(crate) occurrences: mpsc::Receiver<Occurrence>,
+    pub(crate) dropped: DroppedEvents,
+    /// What was written last: the Event's name and how often it was counted.
+    pub(crate) written: VecDeque<(News, String, i32)>,
+}
+
+impl EventWriter {
+    /// Writes until the token is cancelled, and then what still waits, for a few seconds.
+    pub(crate) async fn run(mut self, shutdown: CancellationToken) {
+        let mut reported = true;
+        loop {
+            let news = tokio::select! { biased;
+                () = shutdown.cancelled() => break,
+                Some(news) = self.news.recv() => Some(news),
+                occurrence = self.occurrences.recv(), if reported => {
+                    reported = occurrence.is_some();
+                    occurrence.and_then(|occurrence| self.word(&occurrence))
+                }
+            };
+            if let Some(news) = news {
+                self.write(news).await;
+            }
+        }
+        let last = async {
+            while let Some(news) = self.next_waiting() {
+                self.write(news).await;
+            }
         };
-        let Some(item) = item else {
+        if tokio::time::timeout(LAST_WRITES, last).await.is_err() {
+            tracing::warn!("ending with Events that are not written");
+        }
+    }
+
+    fn next_waiting(&mut self) -> Option<News> {
+        if let Ok(news) = self.news.try_recv() {
+            return Some(news);
+        }
+        while let Ok(occurrence) = self.occurrences.try_recv() {
+            if let Some(news) = self.word(&occurrence) {
+                return Some(news);
+            }
+        }
+        None
+    }
+
+    /// Nobody hears about a GitTarget that is gone.
+    fn word(&self, occurrence: &Occurrence) -> Option<News> {
+        let target = match occurrence {
+            Occurrence::Published { target, .. } | Occurrence::Refused { target, .. } => target,
+        };
+        let object = Place::from(target).find(&self.git_targets)?;
+        Some(news_of(occurrence, object.object_ref(&())))
+    }
+
+    async fn write(&mut self, news: News) {
+        let Some(namespace) = news.about.namespace.clone() else {
             return;
         };
-        let Some(namespace) = item.about.namespace.clone() else {
-            continue;
-        };
-        let api: Api<Event> = Api::namespaced(client.clone(), &namespace);
-        let known = written.iter().position(|(known, ..)| *known == item);
-        let result = match known.and_then(|index| written.remove(index)) {
-            Some((item, name, count)) => repeat(&api, &name, count + 1)
-                .await
-                .map(|()| (item, name, count + 1)),
-            None => create(&api, &instance, &item)
-                .await
-                .map(|name| (item, name, 1)),
+        let known = self.written.iter().position(|(known, ..)| *known == news);
+        let known = known.and_then(|index| self.written.remove(index));
+        let api: Api<Event> = Api::namespaced(self.client.clone(), &namespace);
+        let result = match tokio::time::timeout(ONE_WRITE, self.put(&api, &news, known)).await {
+            Ok(result) => result.map_err(|error| error.to_string()),
+            Err(_) => Err("the API server does not answer".to_owned()),
         };
         match result {
-            Ok(entry) => {
-                written.push_back(entry);
-                while written.len() > REMEMBERED {
-                    written.pop_front();
+            Ok((name, count)) => {
+                self.written.push_back((news, name, count));
+                while self.written.len() > REMEMBERED {
+                    self.written.pop_front();
                 }
             }
-            Err(error) => tracing::debug!(%error, "an Event cannot be written"),
+            Err(error) => {
+                self.dropped.note(Dropped::NotTaken);
+                tracing::debug!(%error, "an Event cannot be written");
+            }
         }
+    }
+
+    /// Counts an Event that was written before, unless it has expired meanwhile.
+    async fn put(
+        &self,
+        api: &Api<Event>,
+        news: &News,
+        known: Option<(News, String, i32)>,
+    ) -> Result<(String, i32), kube::Error> {
+        if let Some((_, name, count)) = known {
+            match repeat(api, &name, count + 1).await {
+                Err(kube::Error::Api(status)) if status.code == 404 => {}
+                result => return result.map(|()| (name, count + 1)),
+            }
+        }
+        create(api, &self.instance, news)
+            .await
+            .map(|name| (name, 1))
     }
 }
 
@@ -223,13 +305,13 @@ fn shortened(name: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use board::metrics::Registrar;
     use model::{
-        Actor, BranchName, CommitId, Refusal, RefusalCode, RefusalScope, ResourceId, TargetKey,
-        TypeId,
+        Actor, BranchName, CommitId, IssueKind, Location, Refusal, RefusalCode, RefusalScope,
+        RepoPath, ResourceId, TargetKey, TypeId,
     };
 
     use super::*;
-    use crate::place::Place;
 
     fn target() -> TargetKey {
         TargetKey::from(&Place::named("team-a", "apps").unwrap())
@@ -299,6 +381,64 @@ mod tests {
             "{}",
             news.message
         );
+    }
+
+    #[test]
+    fn a_refused_folder_names_the_issue_the_file_and_the_remedy() {
+        let refusal = Refusal {
+            code: RefusalCode::UnsupportedContent,
+            issue: Some(IssueKind::InvalidYaml),
+            scope: RefusalScope::Folder,
+            object: None,
+            at: Some(Location {
+                path: RepoPath::new("apps/broken.yaml").unwrap(),
+                line: Some(3),
+                field: None,
+            }),
+            actor: Actor::Author,
+            message: "the file does not parse".to_owned(),
+            remedy: "mend the file, or list it in .gittargetignore".to_owned(),
+        };
+        let about = ObjectReference {
+            kind: Some("GitTarget".to_owned()),
+            ..ObjectReference::default()
+        };
+        let news = news_of(
+            &Occurrence::Refused {
+                target: target(),
+                refusal,
+            },
+            about.clone(),
+        );
+        assert_eq!(
+            (news.about, news.warning, news.reason.as_str()),
+            (about, true, "UnsupportedContent")
+        );
+        assert_eq!(
+            news.message,
+            "invalid-yaml: apps/broken.yaml:3: the file does not parse; mend the file, or list it in \
+             .gittargetignore"
+        );
+    }
+
+    #[test]
+    fn what_finds_no_room_is_counted() {
+        let mut registrar = Registrar::new("test");
+        let dropped = DroppedEvents::register(&mut registrar).unwrap();
+        let (herald, _unread) = Herald::new(dropped);
+        for _ in 0..ROOM + 2 {
+            herald.tell(News {
+                about: ObjectReference::default(),
+                warning: false,
+                reason: String::new(),
+                message: String::new(),
+            });
+        }
+        let families = registrar.finish().0.gather();
+        let text = prometheus::TextEncoder::new()
+            .encode_to_string(&families)
+            .unwrap();
+        assert!(text.contains("{cause=\"too_many_wait\"} 2"), "{text}");
     }
 
     #[test]

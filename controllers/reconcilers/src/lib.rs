@@ -38,5 +38,5 @@ mod watch_rule;
 mod fixtures;
 mod run;
 
-pub use run::{Reconcilers, describe_metrics};
+pub use run::{Reconcilers, Stop, describe_metrics};
 pub use settings::{KubeConfigPolicy, Settings};

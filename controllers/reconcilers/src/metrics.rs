@@ -1,9 +1,11 @@
-//! `resource_condition`: the three summary conditions of every object, read when somebody asks.
+//! `resource_condition`, the three summary conditions of every object, read when somebody asks; and
+//! `events_dropped_total`, what people were not told.
 
-use board::metrics::{FamilySpec, Observations, RegisterError, Registrar};
+use board::metrics::{Family, FamilySpec, Observations, RegisterError, Registrar};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::ResourceExt;
 use policy::conditions::{READY, RECONCILING, STALLED};
+use prometheus::IntCounter;
 
 use crate::context::Stores;
 
@@ -22,10 +24,46 @@ const RESOURCE_CONDITION: FamilySpec<6> = FamilySpec {
     act: "When type Ready has status False for longer than a rollout takes: the reason names the gate.",
 };
 
+/// The family of Events that nobody will read.
+const EVENTS_DROPPED: FamilySpec<1> = FamilySpec {
+    name: "events_dropped_total",
+    labels: ["cause"],
+    meaning: "Kubernetes Events that were not written: too many waited, or the API server did not take one.",
+    act: "When it grows: conditions are still true, but `kubectl describe` does not tell every change.",
+};
+
+/// Why an Event was not written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dropped {
+    /// There was no room in the queue.
+    TooManyWait,
+    /// The API server refused it or did not answer.
+    NotTaken,
+}
+
+/// Counts Events that were not written.
+#[derive(Clone)]
+pub(crate) struct DroppedEvents(Family<IntCounter, 1>);
+
+impl DroppedEvents {
+    /// Registers the family.
+    pub(crate) fn register(registrar: &mut Registrar) -> Result<Self, RegisterError> {
+        registrar.counter(EVENTS_DROPPED).map(Self)
+    }
+
+    pub(crate) fn note(&self, why: Dropped) {
+        let cause = match why {
+            Dropped::TooManyWait => "too_many_wait",
+            Dropped::NotTaken => "not_taken",
+        };
+        self.0.with([cause]).inc();
+    }
+}
+
 /// The statuses of which each condition has one.
 const STATUSES: [&str; 3] = ["True", "False", "Unknown"];
 
-/// Registers the family. An object that is deleted is in no store any more, so its series end.
+/// Registers the family of conditions. An object that is deleted is in no store any more, so its series end.
 pub(crate) fn register(registrar: &mut Registrar, stores: Stores) -> Result<(), RegisterError> {
     registrar.observe(RESOURCE_CONDITION, move |seen| {
         for object in stores.git_providers.state() {

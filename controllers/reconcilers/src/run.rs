@@ -1,5 +1,6 @@
 //! Puts the reconcilers together and runs them.
 
+use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +13,6 @@ use futures::future::join_all;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::runtime::reflector::{self, store::Writer};
 use kube::{Api, Client, Resource};
-use model::TargetKey;
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -20,14 +20,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::claims::{self, Questions};
 use crate::context::{Context, Stores};
-use crate::events::{self, Herald, News};
+use crate::events::{EventWriter, Herald};
 use crate::follow::{self, Change};
 use crate::kind;
-use crate::place::Place;
+use crate::metrics::DroppedEvents;
 use crate::routes::{self, Inboxes, Wake, Wakes};
 use crate::settings::Settings;
 use crate::{
-    board_watch, git_branch, git_provider, git_target, kube_provider, metrics, watch_rule,
+    board_watch, git_branch, git_provider, git_target, kube_provider, metrics, place, watch_rule,
 };
 
 /// The reconcilers of every kind, ready to be run once.
@@ -36,8 +36,16 @@ pub struct Reconcilers {
     writers: Writers,
     inboxes: Inboxes,
     questions: Questions,
-    news: mpsc::Receiver<News>,
-    occurrences: mpsc::Receiver<Occurrence>,
+    events: EventWriter,
+}
+
+/// What ends the reconcilers, in two steps with the end of the fleet between them.
+#[derive(Debug, Clone, Default)]
+pub struct Stop {
+    /// Ends the loops of the kinds: nothing more is asked of the fleet and no status is written.
+    pub orders: CancellationToken,
+    /// Ends the rest, once what branch writers reported in their drain is written as Events.
+    pub reports: CancellationToken,
 }
 
 /// Registers the metrics of the configuration objects without any object, for the reference.
@@ -45,6 +53,7 @@ pub struct Reconcilers {
 /// # Errors
 /// Returns the family that is registered already.
 pub fn describe_metrics(registrar: &mut Registrar) -> Result<(), RegisterError> {
+    metrics::DroppedEvents::register(registrar)?;
     metrics::register(registrar, stores().0)
 }
 
@@ -59,19 +68,34 @@ struct Writers {
 }
 
 impl Reconcilers {
-    /// Prepares the reconcilers. `client` reaches the control cluster; `occurrences` is what branch writers
-    /// report for people to read.
+    /// Prepares the reconcilers and registers what they count. `client` reaches the control cluster;
+    /// `occurrences` is what branch writers report for people to read.
+    ///
+    /// # Errors
+    /// Returns the metric family that is registered already.
     pub fn new(
         client: Client,
         fleet: FleetHandle,
         settings: Settings,
         clock: Arc<dyn branch::Clock>,
         occurrences: mpsc::Receiver<Occurrence>,
-    ) -> Self {
+        registrar: &mut Registrar,
+    ) -> Result<Self, RegisterError> {
         let (stores, writers) = stores();
         let (wakes, inboxes) = Wakes::channels();
         let (desk, questions) = claims::desk();
-        let (herald, news) = Herald::new();
+        metrics::register(registrar, stores.clone())?;
+        let dropped = DroppedEvents::register(registrar)?;
+        let (herald, news) = Herald::new(dropped.clone());
+        let events = EventWriter {
+            client: client.clone(),
+            instance: settings.instance.clone(),
+            git_targets: stores.git_targets.clone(),
+            news,
+            occurrences,
+            dropped,
+            written: VecDeque::new(),
+        };
         let context = Context {
             client,
             stores,
@@ -82,62 +106,55 @@ impl Reconcilers {
             settings,
             clock,
         };
-        Self {
+        Ok(Self {
             context: Arc::new(context),
             writers,
             inboxes,
             questions,
-            news,
-            occurrences,
-        }
+            events,
+        })
     }
 
-    /// Registers the metrics of the configuration objects.
-    ///
-    /// # Errors
-    /// Returns the family that is registered already.
-    pub fn register_metrics(&self, registrar: &mut Registrar) -> Result<(), RegisterError> {
-        metrics::register(registrar, self.context.stores.clone())
-    }
-
-    /// Runs until the token is cancelled, or until a part of it ends, which none does by itself.
-    pub async fn run(self, shutdown: CancellationToken) {
+    /// Runs until both tokens are cancelled, or until a part of it ends, which none does by itself.
+    pub async fn run(self, stop: Stop) {
         let context = self.context;
         let mut tasks = JoinSet::new();
         follow_everything(&mut tasks, &context, self.writers);
         tasks.spawn(claims::serve(
             self.questions,
             context.wakes.clone(),
-            shutdown.clone(),
+            stop.reports.clone(),
         ));
-        tasks.spawn(events::write(
-            context.client.clone(),
-            context.settings.instance.clone(),
-            self.news,
-            shutdown.clone(),
-        ));
-        tasks.spawn(announce(Arc::clone(&context), self.occurrences));
-        let directory = context.fleet.directory().clone();
         tasks.spawn(board_watch::follow(
-            directory,
+            context.fleet.directory().clone(),
             context.wakes.clone(),
-            shutdown.clone(),
+            stop.reports.clone(),
         ));
         tasks.spawn(reconcile_everything(
             Arc::clone(&context),
             self.inboxes,
-            shutdown.clone(),
+            stop.orders.clone(),
         ));
+        let mut events = JoinSet::new();
+        events.spawn(self.events.run(stop.reports.clone()));
         let ended = tokio::select! { biased;
-            () = shutdown.cancelled() => None,
+            () = stop.orders.cancelled() => None,
             ended = tasks.join_next() => ended,
+            ended = events.join_next() => ended,
         };
-        if let Some(ended) = ended {
-            let cause = ended
-                .err()
-                .map(|error| error.to_string())
-                .unwrap_or_default();
-            tracing::error!(cause, "a part of the reconcilers has ended; they stop");
+        match ended {
+            None => {
+                // Whom an Event is about is read from the stores, so they are followed until the last one.
+                stop.reports.cancelled().await;
+                while events.join_next().await.is_some() {}
+            }
+            Some(ended) => {
+                let cause = ended
+                    .err()
+                    .map(|error| error.to_string())
+                    .unwrap_or_default();
+                tracing::error!(cause, "a part of the reconcilers has ended; they stop");
+            }
         }
         tasks.shutdown().await;
     }
@@ -217,7 +234,7 @@ async fn reconcile_everything(
     inboxes: Inboxes,
     shutdown: CancellationToken,
 ) {
-    if !complete(&context.stores).await {
+    if !complete(&context.stores).await || !drop_stray_stores(&context).await {
         return;
     }
     let git_providers = Arc::new(git_provider::GitProviders(Arc::clone(&context)));
@@ -234,6 +251,20 @@ async fn reconcile_everything(
     );
 }
 
+/// Has the local stores removed of GitBranches that were deleted while the process was down. Returns `false`
+/// when the fleet has ended.
+async fn drop_stray_stores(context: &Context) -> bool {
+    let branches = context.stores.git_branches.state();
+    let live = branches
+        .iter()
+        .filter_map(|branch| place::uid(branch.as_ref()));
+    context
+        .fleet
+        .drop_stray_stores(live.collect())
+        .await
+        .is_ok()
+}
+
 /// Waits until every store is complete. Returns `false` when one never will be.
 async fn complete(stores: &Stores) -> bool {
     use futures::FutureExt;
@@ -246,25 +277,4 @@ async fn complete(stores: &Stores) -> bool {
         stores.namespaces.wait_until_ready().boxed(),
     ];
     join_all(all).await.iter().all(Result::is_ok)
-}
-
-/// Turns what branch writers report into Events on the GitTarget.
-async fn announce(context: Arc<Context>, mut occurrences: mpsc::Receiver<Occurrence>) {
-    while let Some(occurrence) = occurrences.recv().await {
-        let target = target_of(&occurrence);
-        let Some(object) = Place::from(target).find(&context.stores.git_targets) else {
-            continue;
-        };
-        context
-            .herald
-            .tell(events::news_of(&occurrence, object.object_ref(&())));
-    }
-    // The fleet ends before the reconcilers do when the process stops; that is no reason to end them.
-    std::future::pending::<()>().await;
-}
-
-fn target_of(occurrence: &Occurrence) -> &TargetKey {
-    match occurrence {
-        Occurrence::Published { target, .. } | Occurrence::Refused { target, .. } => target,
-    }
 }

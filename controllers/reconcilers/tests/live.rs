@@ -12,14 +12,13 @@ use fleet::Fleet;
 use kube::Client;
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 use policy::InClusterConsent;
-use reconcilers::{KubeConfigPolicy, Reconcilers, Settings};
+use reconcilers::{KubeConfigPolicy, Reconcilers, Settings, Stop};
 use repository::{Limits, ProxyPolicy};
 use serde_json::Value;
 use testkit::{Access, ControlPlane, GitServer, Kubectl, wait};
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio_util::sync::CancellationToken;
 
 /// A control plane with our kinds, a Git host, and the operator's controllers between them.
 struct Stage {
@@ -33,15 +32,19 @@ struct Stage {
 
 struct Operator {
     runtime: Runtime,
-    tasks: JoinSet<()>,
-    shutdown: CancellationToken,
+    fleet: JoinSet<()>,
+    reconcilers: JoinSet<()>,
+    stop: Stop,
 }
 
 impl Drop for Operator {
     fn drop(&mut self) {
-        self.shutdown.cancel();
+        self.stop.orders.cancel();
         self.runtime
-            .block_on(async { while self.tasks.join_next().await.is_some() {} });
+            .block_on(async { while self.fleet.join_next().await.is_some() {} });
+        self.stop.reports.cancel();
+        self.runtime
+            .block_on(async { while self.reconcilers.join_next().await.is_some() {} });
     }
 }
 
@@ -172,8 +175,8 @@ impl Operator {
         // A second test in this process finds it installed.
         let _installed = rustls::crypto::ring::default_provider().install_default();
         let runtime = Runtime::new()?;
-        let shutdown = CancellationToken::new();
-        let mut tasks = JoinSet::new();
+        let stop = Stop::default();
+        let (mut fleet_tasks, mut reconciler_tasks) = (JoinSet::new(), JoinSet::new());
         let kubeconfig = Kubeconfig::from_yaml(&control_plane.admin().text()?)?;
         runtime.block_on(async {
             let config =
@@ -198,16 +201,18 @@ impl Operator {
                 },
                 directory,
             );
-            let reconcilers = Reconcilers::new(client, handle, settings(), clock, announced);
-            reconcilers.register_metrics(&mut registrar)?;
-            tasks.spawn(fleet.run(shutdown.clone()));
-            tasks.spawn(reconcilers.run(shutdown.clone()));
+            let settings = settings();
+            let reconcilers =
+                Reconcilers::new(client, handle, settings, clock, announced, &mut registrar)?;
+            fleet_tasks.spawn(fleet.run(stop.orders.clone()));
+            reconciler_tasks.spawn(reconcilers.run(stop.clone()));
             anyhow::Ok(())
         })?;
         Ok(Self {
             runtime,
-            tasks,
-            shutdown,
+            fleet: fleet_tasks,
+            reconcilers: reconciler_tasks,
+            stop,
         })
     }
 }
@@ -233,7 +238,7 @@ fn branch_settings() -> branch::Settings {
         retry_first: 500,
         retry_longest: 2_000,
         refresh_interval: None,
-        retire_budget: 20_000,
+        cycle_budget: 20_000,
         jitter_seed: 1,
     }
 }

@@ -18,12 +18,14 @@ pub mod catalog;
 pub mod plan;
 
 mod actor;
+mod connection;
 mod fault;
 pub mod metrics;
 mod watch;
 
 pub use actor::{Clock, Publishers, Source};
 pub use catalog::TypeCatalogView;
+pub use connection::Connection;
 pub use declaration::{ItemDeclaration, RuleDeclaration, TargetDeclaration};
 pub use handle::{Inbox, SourceGone, SourceHandle, channel};
 pub use metrics::Metrics;

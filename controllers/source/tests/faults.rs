@@ -4,10 +4,9 @@
 mod support;
 
 use board::ApiHealth;
-use support::forwarder::Forwarder;
 use support::recorder::Recorder;
 use support::{Corner, RunningSource, client, eventually, rule, settings, shared};
-use testkit::{ControlPlane, Person};
+use testkit::{ControlPlane, Forwarder, Person};
 
 /// A control plane of the test's own, which lives until the process ends.
 fn own(control_plane: ControlPlane) -> &'static ControlPlane {
@@ -20,7 +19,7 @@ async fn a_cut_connection_goes_on_where_it_was() {
     corner.grant("configmaps");
     corner.write("a", "0");
     corner.write("b", "0");
-    let wire = Forwarder::to(&shared().url()).await;
+    let wire = Forwarder::to(&shared().url()).unwrap();
     let source = RunningSource::start(corner.client(Some(wire.url())).await, settings());
     let branch = Recorder::new();
     let rules = vec![rule("r", vec![corner.item(&["configmaps"])])];
@@ -128,7 +127,7 @@ async fn a_permission_that_comes_later_is_used() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_says_whether_it_can_be_used() {
-    let wire = Forwarder::to(&shared().url()).await;
+    let wire = Forwarder::to(&shared().url()).unwrap();
     wire.cut();
     let carol = shared().person(&Person::named("carol")).unwrap();
     let source = RunningSource::start(client(&carol, Some(wire.url())).await, settings());

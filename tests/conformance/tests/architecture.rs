@@ -58,6 +58,17 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// Crates that speak with a Kubernetes API server, or describe its objects. For all others that protocol does
+/// not exist.
+const SPEAK_KUBERNETES: &[&str] = &[
+    "source",
+    "reconcilers",
+    "aggregation",
+    "apiservice",
+    "crds",
+    "operator",
+];
+
 /// Crates that decide and therefore reach nothing that acts.
 const PURE: &[&str] = &["model", "policy", "manifests"];
 
@@ -160,6 +171,49 @@ fn product_crates_use_only_what_lies_below_them() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn only_the_edges_use_a_kubernetes_client() {
+    let metadata = metadata();
+    let mut use_it = BTreeSet::new();
+    for name in product_crates().keys() {
+        let package = metadata
+            .packages
+            .iter()
+            .find(|package| package.name.as_str() == *name)
+            .unwrap();
+        let uses = package.dependencies.iter().any(|dependency| {
+            let client = dependency.name == "kube" || dependency.name.starts_with("kube-");
+            client && dependency.kind == DependencyKind::Normal
+        });
+        if uses {
+            use_it.insert(*name);
+        }
+    }
+    let allowed: BTreeSet<&str> = SPEAK_KUBERNETES.iter().copied().collect();
+    let wrong: Vec<_> = use_it.difference(&allowed).collect();
+    assert!(
+        wrong.is_empty(),
+        "{wrong:?} must not use a Kubernetes client"
+    );
+    assert!(!use_it.is_empty(), "the check looks for the wrong name");
+}
+
+#[test]
+fn the_document_draws_every_allowed_edge_and_no_other() {
+    let text = std::fs::read_to_string(root().join("docs/architecture.md")).unwrap();
+    let drawn: BTreeSet<(&str, &str)> = text
+        .lines()
+        .flat_map(|line| line.split(';'))
+        .filter_map(|edge| edge.trim().split_once(" --> "))
+        .flat_map(|(user, used)| used.split(" & ").map(move |used| (user, used)))
+        .collect();
+    let allowed: BTreeSet<(&str, &str)> = ALLOWED
+        .iter()
+        .flat_map(|(user, uses)| uses.iter().map(move |used| (*user, *used)))
+        .collect();
+    assert_eq!(drawn, allowed);
 }
 
 #[test]

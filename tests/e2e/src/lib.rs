@@ -5,6 +5,9 @@
 //! that an installation gives it.
 
 pub mod chart;
+pub mod cluster;
+pub mod current;
 pub mod helm;
+pub mod installation;
 pub mod operator;
 pub mod stage;

@@ -6,56 +6,51 @@
 
 use std::env;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use testkit::{Kubeconfig, Process, Workbench};
 
 use crate::chart::RenderedChart;
 
-/// Builds the operator where it is not current, and returns the path of the program.
+/// Returns the program, which whoever runs us has built together with us.
+///
+/// It is not built here: cargo would choose other features for one package than for the workspace, and
+/// build everything again.
 pub fn program() -> Result<PathBuf> {
-    let built = Command::new(env!("CARGO"))
-        .args([
-            "build",
-            "--quiet",
-            "--package",
-            "operator",
-            "--bin",
-            "gitops-reverser",
-        ])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .stdin(Stdio::null())
-        .status()
-        .context("cannot run cargo")?;
-    ensure!(built.success(), "the operator does not build");
-    // Tests and examples lie one folder below the programs of their profile.
+    // Tests lie one folder below the programs of their profile.
     let own = env::current_exe().context("cannot tell where this program is")?;
-    let places = own
-        .ancestors()
+    own.ancestors()
         .skip(1)
-        .map(|folder| folder.join("gitops-reverser"));
-    places
         .take(3)
+        .map(|folder| folder.join("gitops-reverser"))
         .find(|path| path.is_file())
-        .with_context(|| format!("the operator was not built near {}", own.display()))
+        .context("the operator is not built; run `cargo build --workspace --bins` first")
 }
 
 /// Starts the operator as the user of `kubeconfig`, with its data in the workbench and with nothing of our
-/// environment. `more` arguments come last and therefore win.
+/// environment. `more` arguments come last and therefore win; `name` names its log.
 pub fn start(
+    name: &str,
     workbench: &Workbench,
     chart: &RenderedChart,
     kubeconfig: &Kubeconfig,
-    more: &[&str],
+    more: &[String],
 ) -> Result<Process> {
     let mut command = Command::new(program()?);
     command
         .args(&chart.args)
-        .arg(format!("--data-dir={}", workbench.path("data").display()))
+        .arg(format!("--data-dir={}", data_folder(workbench).display()))
         .args(more)
         .env_clear()
         .envs(&chart.env)
-        .env("KUBECONFIG", kubeconfig.path());
-    workbench.start("operator", &mut command)
+        .env("KUBECONFIG", kubeconfig.path())
+        // No program of the machine: the operator must not need one.
+        .env("PATH", "/nonexistent");
+    workbench.start(name, &mut command)
+}
+
+/// Returns the folder that the operator keeps its stores in.
+pub fn data_folder(workbench: &Workbench) -> PathBuf {
+    workbench.path("data")
 }

@@ -3,23 +3,22 @@
 //! The operator runs as its ServiceAccount with the role, the arguments and the environment that the chart
 //! renders, as a process of its own without `git` on its `PATH`. Used by the tests of the whole product and
 //! by the demo.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "tests and the demo start the operator as a kubelet does"
-)]
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use testkit::control_plane::ControlPlaneBuilder;
 use testkit::git::{Access, GitServer, Repository};
-use testkit::{ControlPlane, Kubeconfig, Kubectl, Person, Process, Workbench, ports, wait};
+use testkit::{ControlPlane, Kubeconfig, Kubectl, Process, Workbench, ports, wait};
 
 use crate::chart::{self, RenderedChart};
+use crate::cluster::Cluster;
 use crate::helm::{Helm, Release};
+use crate::installation::{self, Ports};
+use crate::operator;
 
 /// The namespace that the operator runs in.
 pub const OPERATOR_NAMESPACE: &str = "gitops-reverser";
@@ -46,6 +45,8 @@ pub struct Setting {
     pub prune: String,
     /// Further values for the chart.
     pub values: Value,
+    /// The operator's ports on this machine; free ones when there are none.
+    pub ports: Option<Ports>,
 }
 
 impl Default for Setting {
@@ -56,14 +57,15 @@ impl Default for Setting {
             idle_timeout: "1s".to_owned(),
             prune: "OnEvent".to_owned(),
             values: json!({}),
+            ports: None,
         }
     }
 }
 
-/// Everything that runs.
-pub struct Stage {
+/// Everything that runs, in a cluster of its own or in one that somebody else runs.
+pub struct Stage<C = ControlPlane> {
     /// The cluster.
-    pub control_plane: ControlPlane,
+    pub control_plane: C,
     /// The Git host.
     pub git: GitServer,
     /// The repository on it.
@@ -82,11 +84,23 @@ pub struct Stage {
     operator_kubeconfig: Kubeconfig,
     operator: Option<Process>,
     starts: u32,
+    started_at: Timestamp,
 }
 
 impl Stage {
-    /// Starts the cluster and the Git host and prepares the operator's identity; nothing of ours runs yet.
-    pub fn prepare(setting: &Setting, control_plane: ControlPlane) -> Result<Self> {
+    /// Starts everything: the stage, the objects of a first mirror, and the operator.
+    pub fn start(setting: Setting) -> Result<Self> {
+        let control_plane = setting.control_plane.clone().start()?;
+        let mut stage = Self::prepare(&setting, control_plane)?;
+        stage.apply_mirror(&setting)?;
+        stage.start_operator()?;
+        Ok(stage)
+    }
+}
+
+impl<C: Cluster> Stage<C> {
+    /// Starts the Git host, installs, and prepares the operator's identity; nothing of ours runs yet.
+    pub fn prepare(setting: &Setting, control_plane: C) -> Result<Self> {
         let git = GitServer::builder()
             .access(Access::basic(GIT_USER, GIT_PASSWORD))
             .start()?;
@@ -100,47 +114,39 @@ impl Stage {
         if !seed.is_empty() {
             repository.seed(&seed)?;
         }
-        let admin = control_plane.as_admin()?;
-        let (api_port, health_port, metrics_port) =
-            (ports::free()?, ports::free()?, ports::free()?);
-        let values = merge(
-            chart_values(api_port, health_port, metrics_port),
-            &setting.values,
-        );
+        let admin = control_plane.kubectl_of(control_plane.administrator())?;
+        let ports = match setting.ports {
+            Some(ports) => ports,
+            None => Ports {
+                api: ports::free()?,
+                health: ports::free()?,
+                metrics: ports::free()?,
+            },
+        };
+        let values = chart::overlay(installation::values(ports), &setting.values);
         let release = Release {
             name: OPERATOR_NAMESPACE.to_owned(),
             namespace: OPERATOR_NAMESPACE.to_owned(),
         };
         let chart = chart::render(&Helm::new()?, &release, &values)?;
-        install(&admin, &chart)?;
-        let operator_kubeconfig = control_plane.service_account(
-            OPERATOR_NAMESPACE,
-            &chart.service_account,
-            Some(Duration::from_secs(86_400)),
-        )?;
+        installation::install(&admin, &chart)?;
+        let operator_kubeconfig =
+            control_plane.workload(OPERATOR_NAMESPACE, &chart.service_account)?;
         Ok(Self {
             control_plane,
             git,
             repository,
             chart,
             admin,
-            api_port,
-            health_port,
-            metrics_port,
+            api_port: ports.api,
+            health_port: ports.health,
+            metrics_port: ports.metrics,
             workbench: Workbench::new("operator")?,
             operator_kubeconfig,
             operator: None,
             starts: 0,
+            started_at: Timestamp::UNIX_EPOCH,
         })
-    }
-
-    /// Starts everything: the stage, the objects of a first mirror, and the operator.
-    pub fn start(setting: Setting) -> Result<Self> {
-        let control_plane = setting.control_plane.clone().start()?;
-        let mut stage = Self::prepare(&setting, control_plane)?;
-        stage.apply_mirror(&setting)?;
-        stage.start_operator()?;
-        Ok(stage)
     }
 
     /// Applies the objects of one mirror: the ConfigMaps of one namespace into one folder of `main`.
@@ -212,24 +218,20 @@ spec:
     pub fn start_operator_with(&mut self, more: &[String]) -> Result<()> {
         self.operator = None;
         self.starts += 1;
-        let mut command = Command::new(operator_binary()?);
-        command
-            .args(&self.chart.args)
-            .arg(format!("--data-dir={}", self.data_folder().display()))
-            .args(more)
-            .env_clear()
-            .envs(&self.chart.env)
-            .env("KUBECONFIG", self.operator_kubeconfig.path())
-            // No program of the machine: the operator must not need one.
-            .env("PATH", "/nonexistent");
-        let name = format!("operator-{}", self.starts);
-        self.operator = Some(self.workbench.start(&name, &mut command)?);
+        self.started_at = Timestamp::now();
+        self.operator = Some(operator::start(
+            &format!("operator-{}", self.starts),
+            &self.workbench,
+            &self.chart,
+            &self.operator_kubeconfig,
+            more,
+        )?);
         Ok(())
     }
 
     /// Returns the folder that the operator keeps its stores in.
     pub fn data_folder(&self) -> PathBuf {
-        self.workbench.path("data")
+        operator::data_folder(&self.workbench)
     }
 
     /// Returns the folder with the operator's logs.
@@ -242,9 +244,27 @@ spec:
         &self.operator_kubeconfig
     }
 
+    /// Lets the operator use another way to the cluster from its next start on.
+    pub fn set_operator_kubeconfig(&mut self, kubeconfig: Kubeconfig) {
+        self.operator_kubeconfig = kubeconfig;
+    }
+
+    /// Returns when the operator was last started.
+    pub fn started_at(&self) -> Timestamp {
+        self.started_at
+    }
+
     /// Returns the running operator.
     pub fn operator(&self) -> Result<&Process> {
         self.operator.as_ref().context("the operator does not run")
+    }
+
+    /// Fails, with the end of its log, when the operator no longer runs.
+    pub fn check_operator(&mut self) -> Result<()> {
+        let operator = self.operator.as_mut();
+        operator
+            .context("the operator does not run")?
+            .check_running()
     }
 
     /// Ends the operator as `kubectl delete pod` does, and waits for it.
@@ -267,7 +287,8 @@ spec:
         }
     }
 
-    /// Waits until a target is Ready, and shows what it says when that does not happen.
+    /// Waits until a target is Ready, and shows what it says when that does not happen. After a further start
+    /// that may be what the process before left: see [`Stage::wait_current`].
     pub fn wait_ready(&self, target: &str) -> Result<()> {
         let condition = "--for=condition=Ready";
         let waited = self.admin.run(&[
@@ -314,8 +335,14 @@ spec:
         })
     }
 
-    /// Returns a kubeconfig of a person who may edit what is mirrored.
+    /// Returns kubectl in the hands of a person who may edit what is mirrored.
     pub fn editor(&self, name: &str) -> Result<Kubectl> {
+        self.control_plane
+            .kubectl_of(&self.editor_kubeconfig(name)?)
+    }
+
+    /// Returns a kubeconfig of such a person.
+    pub fn editor_kubeconfig(&self, name: &str) -> Result<Kubeconfig> {
         self.admin.apply(&format!(
             r#"
 apiVersion: rbac.authorization.k8s.io/v1
@@ -333,76 +360,6 @@ roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: Role, name: editor}}
 subjects: [{{kind: User, name: {name}, apiGroup: rbac.authorization.k8s.io}}]
 "#
         ))?;
-        let kubeconfig = self.control_plane.person(&Person::named(name))?;
-        self.control_plane.kubectl(&kubeconfig)
+        self.control_plane.newcomer(name)
     }
-}
-
-/// Returns the operator that this workspace built.
-fn operator_binary() -> Result<PathBuf> {
-    let exe = std::env::current_exe()?;
-    let beside = exe
-        .ancestors()
-        .skip(1)
-        .take(3)
-        .map(|folder| folder.join("gitops-reverser"));
-    beside
-        .into_iter()
-        .find(|path| path.is_file())
-        .context("the operator is not built; run `cargo build --workspace` first")
-}
-
-/// The values of an installation whose operator runs outside the cluster, on this machine.
-fn chart_values(api_port: u16, health_port: u16, metrics_port: u16) -> Value {
-    let local = |port: u16| format!("127.0.0.1:{port}");
-    json!({
-        "service": {"type": "ExternalName", "externalName": "localhost", "ports": {"api": api_port}},
-        "servers": {
-            "api": {"bindAddress": local(api_port), "port": api_port},
-            "healthProbe": {"bindAddress": local(health_port), "port": health_port},
-            "metrics": {"bindAddress": local(metrics_port), "port": metrics_port},
-        },
-        "controllerManager": {"insecureAllowGitHTTP": true},
-        "kubeProvider": {
-            "allowedGitTargets": [
-                {"consumerNamespaces": {"from": "All"}, "sourceNamespaces": ["{consumer.namespace}"]},
-            ],
-        },
-    })
-}
-
-fn merge(mut base: Value, more: &Value) -> Value {
-    match (&mut base, more) {
-        (Value::Object(base), Value::Object(more)) => {
-            for (key, value) in more {
-                let merged = merge(base.remove(key).unwrap_or(Value::Null), value);
-                base.insert(key.clone(), merged);
-            }
-        }
-        (base, more) => *base = more.clone(),
-    }
-    base
-}
-
-/// Installs what `helm install` would, except the Deployment, which is run by hand.
-fn install(admin: &Kubectl, chart: &RenderedChart) -> Result<()> {
-    let crds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../charts/gitops-reverser/crds");
-    admin.run(&["apply", "--server-side", "-f", &crds.display().to_string()])?;
-    admin.run(&[
-        "wait",
-        "--for=condition=Established",
-        "crd",
-        "--all",
-        "--timeout=60s",
-    ])?;
-    admin.run(&["create", "namespace", OPERATOR_NAMESPACE])?;
-    let runs_elsewhere = |object: &&Value| {
-        !matches!(
-            object["kind"].as_str(),
-            Some("Deployment" | "PodDisruptionBudget")
-        )
-    };
-    let items: Vec<&Value> = chart.manifests.iter().filter(runs_elsewhere).collect();
-    admin.apply(&json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string())?;
-    Ok(())
 }

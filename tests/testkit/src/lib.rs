@@ -15,6 +15,7 @@
 )]
 
 pub mod control_plane;
+pub mod forwarder;
 pub mod git;
 pub mod kubeconfig;
 pub mod kubectl;
@@ -27,6 +28,7 @@ pub mod workbench;
 mod background;
 
 pub use control_plane::{AuditWebhook, ControlPlane, Controllers, FrontProxy, Person};
+pub use forwarder::Forwarder;
 pub use git::{Access, GitClone, GitServer, ObjectFormat, Repository, SshServer};
 pub use kubeconfig::Kubeconfig;
 pub use kubectl::Kubectl;

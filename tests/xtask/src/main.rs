@@ -12,6 +12,7 @@
 )]
 
 mod controlplane;
+mod demo;
 mod generate;
 mod repository;
 mod test;
@@ -30,6 +31,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Demo(demo::Arguments),
     Controlplane(controlplane::Arguments),
     Generate(generate::Arguments),
     Test(test::Arguments),
@@ -37,6 +39,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
+        Command::Demo(arguments) => demo::run(&arguments),
         Command::Controlplane(arguments) => controlplane::run(&arguments),
         Command::Generate(arguments) => generate::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),

@@ -212,6 +212,12 @@ impl BranchState {
                 }
                 self.targets.withdraw(&key);
             }
+            BranchMessage::KeepCollections {
+                target,
+                collections,
+            } => {
+                self.targets.keep_collections(&target, &collections);
+            }
             BranchMessage::UseCommitter(committer) => self.committer = committer,
             BranchMessage::CredentialChanged => self.try_at_once(now),
             BranchMessage::PushNotice => {

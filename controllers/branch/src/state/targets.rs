@@ -77,6 +77,23 @@ impl Targets {
         self.states.get_mut(key)
     }
 
+    /// Forgets what is known of collections that no longer feed the target: a refusal of an object that nobody
+    /// watches would stand for ever, and a collection that comes back starts with a snapshot.
+    pub(super) fn keep_collections(&mut self, key: &TargetKey, current: &BTreeSet<Collection>) {
+        let Some(state) = self.states.get_mut(key) else {
+            return;
+        };
+        state
+            .collections
+            .retain(|collection, _| current.contains(collection));
+        state
+            .retained
+            .retain(|collection, _| current.contains(collection));
+        state.lost.retain(|collection| current.contains(collection));
+        let watched = |id: &ResourceId| current.iter().any(|collection| collection.holds(id));
+        state.refused.retain(|id, _| watched(id));
+    }
+
     /// A snapshot of the collection has arrived: what was dropped of it before comes with it.
     pub(super) fn note_queued(&mut self, key: &TargetKey, collection: &Collection) {
         if let Some(state) = self.states.get_mut(key) {

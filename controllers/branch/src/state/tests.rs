@@ -1,6 +1,6 @@
 //! The machine against a remote that is a few lines of data, under a clock moved by hand.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use board::{ProvedBy, Publication, PublicationFault};
@@ -609,6 +609,34 @@ fn replay_gives_the_same_effects(record: &[(Now, Event, Vec<Effect>)]) {
         let again = fresh.step(*now, serde_json::from_str(&text).unwrap());
         assert_eq!(&effects_without_content(&again), effects);
     }
+}
+
+#[test]
+fn what_no_longer_feeds_a_target_is_forgotten() {
+    let mut world = World::settled();
+    world.send(BranchMessage::Snapshot(Box::new(Snapshot {
+        target: target("a"),
+        collection: collection(),
+        served: Arc::clone(object("x", 1).served()),
+        objects: Vec::new(),
+        protected: Vec::new(),
+        resource_version: "2".to_owned(),
+    })));
+    let keep = |collections| BranchMessage::KeepCollections {
+        target: target("a"),
+        collections,
+    };
+    world.send(keep([collection()].into()));
+    assert_eq!(
+        world.state.view().targets[&target("a")].collections.len(),
+        1
+    );
+    world.send(keep(BTreeSet::new()));
+    assert!(
+        world.state.view().targets[&target("a")]
+            .collections
+            .is_empty()
+    );
 }
 
 #[derive(Debug, Clone)]

@@ -15,7 +15,6 @@ This file and `.gittargetignore` were written once, with the first object. Both 
 
 const IGNORE: &str = "\
 # Files and folders of this folder that GitOps Reverser is to leave alone, in the syntax of .gitignore.
-# Patterns are not followed yet: a folder with one is not written until they are.
 ";
 
 /// Returns the files, as edits.

@@ -13,7 +13,7 @@ use super::value::{ByteSize, byte_size, duration, go_bool, name_or_empty, positi
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Git")]
 pub struct GitFlags {
-    /// Folder of the local object stores and journals.
+    /// Folder of the local object stores.
     #[arg(
         long,
         value_name = "FOLDER",
@@ -33,7 +33,7 @@ pub struct GitFlags {
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = positive_duration)]
     pub git_call_timeout: Duration,
 
-    /// Longest time for one push cycle, which is also the budget for shutting down.
+    /// Time after which a push cycle begins no further attempt; also the budget for shutting down.
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = positive_duration)]
     pub git_cycle_timeout: Duration,
 

@@ -29,14 +29,13 @@ const AUDIT: &str = "no audit events are received";
 const REDIS: &str =
     "nothing is kept in Redis, and a restart replays every watch from its beginning";
 const SSH: &str = "only http:// and https:// repositories can be reached";
-const KUBECONFIG: &str = "only the operator's own cluster can be mirrored";
 const RECEIVER: &str = "push notices are not received; idle branches are looked at in intervals";
 const SAVES: &str = "CommitRequests are neither served nor deleted";
 const METRICS_TLS: &str = "metrics are served without TLS";
 const STACKS: &str = "a log line carries the chain of causes instead of a stack trace";
 
 /// Each flag, and what happens instead.
-const TABLE: [NotBuilt; 37] = {
+const TABLE: [NotBuilt; 35] = {
     const fn row(flag: &'static str, instead: &'static str) -> NotBuilt {
         NotBuilt { flag, instead }
     }
@@ -71,8 +70,6 @@ const TABLE: [NotBuilt; 37] = {
         row("--redis-insecure", REDIS),
         row("--default-known-hosts-configmap", SSH),
         row("--insecure-allow-missing-known-hosts", SSH),
-        row("--insecure-kubeconfig-exec", KUBECONFIG),
-        row("--insecure-kubeconfig-tls", KUBECONFIG),
         row("--receiver-bind-address", RECEIVER),
         row("--commit-request-ttl", SAVES),
         row("--metrics-cert-path", METRICS_TLS),

@@ -9,7 +9,7 @@ use board::DirectoryWriter;
 use branch::SystemClock;
 use branch::record::Recorder;
 use fleet::Fleet;
-use reconcilers::{KubeConfigPolicy, Reconcilers};
+use reconcilers::{KubeConfigPolicy, Reconcilers, Stop};
 use repository::{Limits, ProxyPolicy};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -18,8 +18,9 @@ use tokio_util::sync::CancellationToken;
 use crate::metrics::Metrics;
 use crate::settings::{GitSettings, Settings};
 
-/// How many messages to people may wait to be written as Events.
-const OCCURRENCES: usize = 1024;
+/// How many reports of branch writers may wait to be written as Events: more than a full branch buffer holds
+/// commits, because one push can publish all of them.
+const OCCURRENCES: usize = 16 * 1024;
 /// What each waiting item costs of the branch buffer, in bytes.
 const ITEM_CHARGE: usize = 1024;
 
@@ -27,7 +28,7 @@ const ITEM_CHARGE: usize = 1024;
 pub(super) struct Control {
     reconcilers: JoinSet<()>,
     fleet: JoinSet<()>,
-    stop_reconcilers: CancellationToken,
+    stop_reconcilers: Stop,
     stop_fleet: CancellationToken,
 }
 
@@ -60,7 +61,7 @@ impl Control {
         let mut control = Self {
             reconcilers: JoinSet::new(),
             fleet: JoinSet::new(),
-            stop_reconcilers: CancellationToken::new(),
+            stop_reconcilers: Stop::default(),
             stop_fleet: CancellationToken::new(),
         };
         let stop = control.stop_fleet.clone();
@@ -71,8 +72,8 @@ impl Control {
             reconciler_settings(settings),
             clock,
             announced,
-        );
-        reconcilers.register_metrics(&mut metrics.registrar)?;
+            &mut metrics.registrar,
+        )?;
         let stop = control.stop_reconcilers.clone();
         control.reconcilers.spawn(reconcilers.run(stop));
         Ok(control)
@@ -92,12 +93,14 @@ impl Control {
         }
     }
 
-    /// Stops giving orders, then lets the branch writers publish what they hold.
+    /// Stops giving orders, then lets the branch writers publish what they hold, then writes the Events about
+    /// that.
     pub(super) async fn stop(&mut self) {
-        self.stop_reconcilers.cancel();
-        while self.reconcilers.join_next().await.is_some() {}
+        self.stop_reconcilers.orders.cancel();
         self.stop_fleet.cancel();
         while self.fleet.join_next().await.is_some() {}
+        self.stop_reconcilers.reports.cancel();
+        while self.reconcilers.join_next().await.is_some() {}
     }
 }
 
@@ -110,7 +113,7 @@ fn branch_settings(git: &GitSettings, seed: u64) -> branch::Settings {
         retry_first: 10_000,
         retry_longest: 300_000,
         refresh_interval: git.refresh_interval.map(millis),
-        retire_budget: millis(git.cycle_timeout),
+        cycle_budget: millis(git.cycle_timeout),
         jitter_seed: seed,
     }
 }

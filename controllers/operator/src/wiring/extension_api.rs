@@ -64,53 +64,71 @@ impl ExtensionApi {
         let Some(bound) = servers::bind("api", &settings.listen).await? else {
             return Ok(api);
         };
-        let (projector, views) = Projector::new(directory, Timestamp::now);
-        api.spawn_until_stop(|stop| projector.run(stop));
-
-        let trust = TrustPublisher::new();
-        let certificate = Arc::new(ServingCertificate::new());
-        let access = KubeAccess::new(client.clone());
-        let server = Arc::new(ApiServer::new(Parts {
-            group: views::group(&views),
-            version: VersionInfo {
-                version: build_info::VERSION.into(),
-                source_revision: build_info::COMMIT.into(),
-            },
-            certificate: Arc::clone(&certificate),
-            trust: trust.reader(),
-            access: Arc::new(CachedAccess::new(access.clone())),
-            tokens: Arc::new(CachedTokens::new(access)),
-            leaving: api.leaving.clone(),
-            limits: Limits::STANDARD,
-        }));
-        let watching = client.clone();
-        api.spawn_until_stop(|stop| async move { watch_config_map(watching, &trust, stop).await });
-
         let service = ServiceName {
             namespace: settings.service.namespace.to_string(),
             name: settings.service.name.to_string(),
             port: settings.service.port,
         };
-        let secret = SecretName {
-            namespace: service.namespace.clone(),
-            name: format!("{}-api-tls", service.name),
-        };
-        let names = ServingNames::of(&service, "cluster.local");
-        let keeper = CertificateKeeper::new(client.clone(), secret, TlsMode::SelfManaged(names));
-        let reader = keeper.reader();
-        api.spawn_until_stop(|stop| keeper.run(stop));
-        let installing = reader.clone();
-        api.spawn_until_stop(|stop| install_certificates(installing, certificate, stop));
-
+        let certificate = Arc::new(ServingCertificate::new());
+        let issued = api.keep_certificate(client.clone(), &service, Arc::clone(&certificate));
+        let server = api.server(client.clone(), directory, certificate);
         let (listener, stop) = (bound.into_listener(), api.stop.clone());
         let serving = Arc::clone(&server);
         api.tasks
             .spawn(async move { Ok(serving.serve(listener, stop).await?) });
         let ready = readiness.clone();
         api.spawn_until_stop(|stop| report_readiness(server, ready, stop));
-        api.register(settings, client, service, reader, readiness)
+        api.register(settings, client, service, issued, readiness)
             .await;
         Ok(api)
+    }
+
+    /// Issues the serving certificate, keeps it fresh and hands it to the listener.
+    fn keep_certificate(
+        &mut self,
+        client: kube::Client,
+        service: &ServiceName,
+        certificate: Arc<ServingCertificate>,
+    ) -> CertificateReader {
+        let secret = SecretName {
+            namespace: service.namespace.clone(),
+            name: format!("{}-api-tls", service.name),
+        };
+        let names = ServingNames::of(service, "cluster.local");
+        let keeper = CertificateKeeper::new(client, secret, TlsMode::SelfManaged(names));
+        let reader = keeper.reader();
+        self.spawn_until_stop(|stop| keeper.run(stop));
+        let installing = reader.clone();
+        self.spawn_until_stop(|stop| install_certificates(installing, certificate, stop));
+        reader
+    }
+
+    /// Prepares the server, and keeps what it shows and whom it trusts up to date.
+    fn server(
+        &mut self,
+        client: kube::Client,
+        directory: DirectoryReader,
+        certificate: Arc<ServingCertificate>,
+    ) -> Arc<ApiServer> {
+        let (projector, views) = Projector::new(directory, Timestamp::now);
+        self.spawn_until_stop(|stop| projector.run(stop));
+        let trust = TrustPublisher::new();
+        let access = KubeAccess::new(client.clone());
+        let server = ApiServer::new(Parts {
+            group: views::group(&views),
+            version: VersionInfo {
+                version: build_info::VERSION.into(),
+                source_revision: build_info::COMMIT.into(),
+            },
+            certificate,
+            trust: trust.reader(),
+            access: Arc::new(CachedAccess::new(access.clone())),
+            tokens: Arc::new(CachedTokens::new(access)),
+            leaving: self.leaving.clone(),
+            limits: Limits::STANDARD,
+        });
+        self.spawn_until_stop(|stop| async move { watch_config_map(client, &trust, stop).await });
+        Arc::new(server)
     }
 
     async fn register(

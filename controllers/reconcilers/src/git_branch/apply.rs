@@ -11,7 +11,6 @@ use kube::{Api, ResourceExt};
 use model::{BranchName, GitBranchKey, GitProviderKey};
 use repository::{Endpoint, HttpRemote};
 use serde_json::json;
-use tokio_util::sync::CancellationToken;
 
 use super::Memory;
 use super::decide::{Decision, Step};
@@ -135,8 +134,8 @@ fn order(observed: &Observed, standing: &Standing) -> Option<BranchOrder> {
 
 fn factory(endpoint: Endpoint) -> RemoteFactory {
     let runtime = tokio::runtime::Handle::current();
-    Arc::new(move || {
-        let remote = HttpRemote::new(&endpoint, runtime.clone(), CancellationToken::new());
+    Arc::new(move |cancel| {
+        let remote = HttpRemote::new(&endpoint, runtime.clone(), cancel);
         let remote = remote.map_err(|error| error.to_string())?;
         Ok(Box::new(remote) as Box<dyn branch::Remote>)
     })

@@ -114,9 +114,45 @@ fn judge(
     rules: usize,
     mirror: &Mirror,
 ) -> ConditionSet {
+    let readiness = readiness(observed, problem, encryption, rules, mirror);
+    let mut set = readiness.conditions();
+    let refused = gates::refused_objects(observed);
+    if let (Some(first), false) = (refused.first(), readiness.suspended) {
+        let object = first
+            .object
+            .as_ref()
+            .map(|id| format!("{id}: "))
+            .unwrap_or_default();
+        let message = format!(
+            "the folder mirrors the source cluster, except {} object(s) that are refused; first: {object}{first}",
+            refused.len()
+        );
+        set.succeed_with(Reason::Succeeded.as_str(), message);
+    }
+    if observed.subject.object.spec.applier_claim_ref.is_some() {
+        let message = "applier claims are not served by this version; the applier applies on its own schedule";
+        let type_ = ConditionType::ApplierClaimReady.as_str();
+        set.note(
+            type_,
+            ConditionStatus::Unknown,
+            Reason::NotChecked.as_str(),
+            message,
+        );
+    }
+    set
+}
+
+/// Collects every gate. What a target that is not valid refers to is not looked at.
+fn readiness(
+    observed: &Observed,
+    problem: Option<TargetProblem>,
+    encryption: policy::EncryptionGate,
+    rules: usize,
+    mirror: &Mirror,
+) -> TargetReadiness {
     let valid = problem.is_none();
     let answered = *mirror == Mirror::Unchanged;
-    let readiness = TargetReadiness {
+    TargetReadiness {
         problem,
         encryption,
         branch: if valid {
@@ -146,32 +182,7 @@ fn judge(
         outage: gates::outage(observed).filter(|_| valid),
         first_replay: gates::first_replay(observed),
         suspended: observed.subject.object.spec.suspend.unwrap_or(false),
-    };
-    let mut set = readiness.conditions();
-    let refused = gates::refused_objects(observed);
-    if let (Some(first), false) = (refused.first(), readiness.suspended) {
-        let object = first
-            .object
-            .as_ref()
-            .map(|id| format!("{id}: "))
-            .unwrap_or_default();
-        let message = format!(
-            "the folder mirrors the source cluster, except {} object(s) that are refused; first: {object}{first}",
-            refused.len()
-        );
-        set.succeed_with(Reason::Succeeded.as_str(), message);
     }
-    if observed.subject.object.spec.applier_claim_ref.is_some() {
-        let message = "applier claims are not served by this version; the applier applies on its own schedule";
-        let type_ = ConditionType::ApplierClaimReady.as_str();
-        set.note(
-            type_,
-            ConditionStatus::Unknown,
-            Reason::NotChecked.as_str(),
-            message,
-        );
-    }
-    set
 }
 
 fn status(observed: &Observed, set: &ConditionSet) -> GitTargetStatus {

@@ -85,7 +85,7 @@ async fn keep(context: &Context, observed: &Observed, memory: &mut Memory) -> Re
     let order = SourceOrder {
         key: observed.key.clone(),
         stamp: stamp.to_owned(),
-        client,
+        connection: source::Connection::new(client),
     };
     context.fleet.keep_source(order).await?;
     memory.stamp = Some(stamp.to_owned());

@@ -240,28 +240,8 @@ fn running(streams: &Option<Streams<'_>>, set: &mut ConditionSet) {
             message,
         );
     }
-    let blocked =
-        streams
-            .iter()
-            .find_map(|(collection, view)| match view.map(|view| &view.state) {
-                Some(StreamState::Blocked {
-                    reason, message, ..
-                }) => Some((collection, reason, message)),
-                _ => None,
-            });
-    if let Some((collection, reason, message)) = blocked {
-        let refused = reason == Reason::WatchNotPermitted.as_str();
-        let verdict = if refused {
-            Verdict::Stalled
-        } else {
-            Verdict::Progressing
-        };
-        return set.gate(
-            type_,
-            verdict,
-            reason.clone(),
-            format!("{collection}: {message}"),
-        );
+    if let Some((verdict, reason, message)) = blocked(streams) {
+        return set.gate(type_, verdict, reason, message);
     }
     let counted = counted(streams);
     if counted.ready < counted.total {
@@ -285,6 +265,24 @@ fn running(streams: &Option<Streams<'_>>, set: &mut ConditionSet) {
             message,
         );
     }
+}
+
+/// Returns why the first stream that is blocked is, and whether somebody has to do something about it.
+fn blocked(streams: &Streams<'_>) -> Option<(Verdict, String, String)> {
+    streams.iter().find_map(|(collection, view)| {
+        let StreamState::Blocked {
+            reason, message, ..
+        } = &view.as_ref()?.state
+        else {
+            return None;
+        };
+        let verdict = if reason == Reason::WatchNotPermitted.as_str() {
+            Verdict::Stalled
+        } else {
+            Verdict::Progressing
+        };
+        Some((verdict, reason.clone(), format!("{collection}: {message}")))
+    })
 }
 
 fn counted(streams: &Streams<'_>) -> RuleStreams {

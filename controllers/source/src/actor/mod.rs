@@ -20,6 +20,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::catalog::{Scan, TypeCatalogView, discovery};
+use crate::connection::Connection;
 use crate::fault::Fault;
 use crate::handle::{Command, Inbox};
 use crate::metrics::{Metrics, RefreshOutcome};
@@ -48,7 +49,7 @@ pub struct Source {
     /// The `KubeProvider` that it works for.
     pub key: KubeProviderKey,
     /// The connection, with the provider's credential.
-    pub client: Client,
+    pub connection: Connection,
     /// How it works.
     pub settings: Settings,
     /// Where it publishes.
@@ -105,7 +106,7 @@ impl Actor {
         let settings = Arc::new(source.settings);
         Self {
             key: source.key,
-            client: source.client,
+            client: source.connection.0,
             state: State::new(&settings),
             settings,
             publishers: source.publishers,

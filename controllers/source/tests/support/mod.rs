@@ -1,7 +1,6 @@
 //! A source in front of a real API server, and a branch that notes what it is given.
 #![allow(dead_code, reason = "each test program uses the part that it needs")]
 
-pub(crate) mod forwarder;
 pub(crate) mod recorder;
 
 use std::collections::BTreeMap;
@@ -18,8 +17,8 @@ use model::{
 use prometheus::Registry;
 use serde_json::Value;
 use source::{
-    ItemDeclaration, Metrics, Publishers, RuleDeclaration, Settings, Source, SourceHandle,
-    TargetDeclaration, TypeCatalogView,
+    Connection, ItemDeclaration, Metrics, Publishers, RuleDeclaration, Settings, Source,
+    SourceHandle, TargetDeclaration, TypeCatalogView,
 };
 use testkit::{ControlPlane, Kubeconfig, Kubectl, Person};
 use tokio::task::JoinSet;
@@ -212,7 +211,7 @@ impl RunningSource {
         let started = Instant::now();
         let source = Source {
             key: KubeProviderKey::new(namespace("team-a"), ObjectName::new("local").unwrap()),
-            client,
+            connection: Connection::new(client),
             settings,
             publishers,
             clock: Arc::new(move || Now {

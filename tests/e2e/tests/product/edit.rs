@@ -137,7 +137,7 @@ fn what_existed_before_becomes_one_commit_by_the_operator() {
     );
     stage.stop_operator().unwrap();
     stage.start_operator().unwrap();
-    stage.wait_ready("demo").unwrap();
+    stage.wait_current("demo").unwrap();
     assert_eq!(
         clone.head().unwrap(),
         stage.repository.branch("main").unwrap(),

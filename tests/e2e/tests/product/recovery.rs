@@ -1,6 +1,7 @@
 //! What is missing, refused or wrong says so, and recovers by itself.
 
 use e2e::stage::{OPERATOR_NAMESPACE, Setting, Stage, TEAM};
+use serde_json::Value;
 use testkit::wait;
 
 fn condition(
@@ -30,6 +31,34 @@ fn wait_reason(stage: &Stage, resource: &str, name: &str, kind: &str, reason: &s
     found
         .unwrap_or_else(|error| panic!("{error}: {:?}", condition(stage, resource, name, kind)))
         .2
+}
+
+/// Waits for a Warning on a GitTarget with that reason and a message that `wanted` accepts.
+fn wait_event(stage: &Stage, target: &str, reason: &str, wanted: impl Fn(&str) -> bool) {
+    let found = |event: &Value| {
+        let about = &event["involvedObject"];
+        about["kind"] == "GitTarget"
+            && about["name"] == target
+            && event["type"] == "Warning"
+            && event["reason"] == reason
+            && event["message"].as_str().is_some_and(&wanted)
+    };
+    let seen = wait::until(
+        format!("a Warning {reason} on {target}"),
+        wait::GENEROUS,
+        || {
+            let events = stage.admin.json(&["get", "events", "-n", TEAM]).ok()?;
+            events["items"]
+                .as_array()?
+                .iter()
+                .find(|event| found(event))
+                .cloned()
+        },
+    );
+    seen.unwrap_or_else(|error| {
+        let events = stage.admin.run(&["get", "events", "-n", TEAM]);
+        panic!("{error}: {events:?}")
+    });
 }
 
 #[test]
@@ -170,6 +199,9 @@ fn a_folder_that_cannot_be_written_names_file_and_remedy_and_recovers() {
         message.contains("clusters/demo/kustomization.yaml"),
         "{message}"
     );
+    wait_event(&stage, "demo", "UnsupportedContent", |message| {
+        message.contains("clusters/demo/kustomization.yaml")
+    });
     stage
         .admin
         .run(&[

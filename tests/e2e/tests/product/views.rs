@@ -37,15 +37,34 @@ fn pending_writes_and_the_retry_time_are_shown_while_the_git_host_is_down() {
         .unwrap();
     assert_eq!(view["status"]["pendingObjects"], 1, "{view}");
     assert!(view["status"]["nextRetryAt"].is_string(), "{view}");
-    let target = wait::until("a target that says what is wrong", wait::GENEROUS, || {
-        let text = stage
+    // Spelled as the view spells them, so that both say the same.
+    let since = view["status"]["failingSince"].as_str().unwrap();
+    let failed = view["status"]["message"].as_str().unwrap();
+    let message = wait::until("a target that says what is wrong", wait::GENEROUS, || {
+        let rows = stage
             .admin
             .run(&["get", "gittargets", "-n", TEAM, "-o", "wide"])
             .ok()?;
-        (text.contains("False") && text.contains("Progressing")).then_some(text)
-    })
-    .unwrap();
-    eprintln!("{row}\n{target}");
+        let row = rows
+            .lines()
+            .find(|row| row.starts_with("demo "))?
+            .to_owned();
+        let says_when = |row: &str| {
+            let view = stage
+                .admin
+                .json(&["get", "branchstatus", "main", "-n", TEAM])
+                .ok()?;
+            let retry = view["status"]["nextRetryAt"].as_str()?;
+            row.contains(retry).then_some(())
+        };
+        let told = row.contains(" False ") && row.contains("Progressing");
+        (told && row.contains(failed) && row.contains(since))
+            .then(|| says_when(&row))
+            .flatten()?;
+        Some(row)
+    });
+    let message = message.unwrap_or_else(|error| panic!("{error}: {}", stage.explain("demo")));
+    eprintln!("{row}\n{message}");
     stage.git.resume().unwrap();
     stage
         .wait_file("team-a/configmaps/waits.yaml", |text| text.contains("a: b"))
@@ -63,7 +82,7 @@ fn pending_writes_and_the_retry_time_are_shown_while_the_git_host_is_down() {
 }
 
 #[test]
-fn rows_are_for_those_who_may_read_them_and_headers_are_not_believed() {
+fn rows_are_for_those_who_may_read_them() {
     let mut stage = Stage::start(Setting::default()).unwrap();
     stage.wait_ready("demo").unwrap();
     let person = stage.control_plane.person(&Person::named("carol")).unwrap();
@@ -96,33 +115,5 @@ subjects: [{{kind: User, name: carol, apiGroup: rbac.authorization.k8s.io}}]
         carol.run(&["get", "branchstatuses", "-n", TEAM])
     });
     assert!(rows.unwrap().contains("main"));
-    let url = format!(
-        "https://127.0.0.1:{}/apis/views.configbutler.ai/v1alpha1/namespaces/{TEAM}/branchstatuses",
-        stage.api_port
-    );
-    let forged = std::process::Command::new("curl")
-        .args([
-            "--silent",
-            "--insecure",
-            "--output",
-            "/dev/stdout",
-            "--write-out",
-            " %{http_code}",
-        ])
-        .args([
-            "--header",
-            "X-Remote-User: admin",
-            "--header",
-            "X-Remote-Group: system:masters",
-            &url,
-        ])
-        .output()
-        .unwrap();
-    let answer = String::from_utf8_lossy(&forged.stdout).into_owned();
-    assert!(
-        answer.ends_with("401") || answer.ends_with("403"),
-        "{answer}"
-    );
-    assert!(!answer.contains("pendingObjects"), "{answer}");
     stage.stop_operator().unwrap();
 }

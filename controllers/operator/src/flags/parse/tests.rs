@@ -209,7 +209,6 @@ fn a_flag_without_its_feature_says_so_when_it_is_set() {
         ("--redis-addr=valkey:6379", "--redis-addr"),
         ("--receiver-bind-address=:9292", "--receiver-bind-address"),
         ("--commit-request-ttl=1h", "--commit-request-ttl"),
-        ("--insecure-kubeconfig-exec", "--insecure-kubeconfig-exec"),
         (
             "--default-known-hosts-configmap=hosts",
             "--default-known-hosts-configmap",
@@ -223,7 +222,8 @@ fn a_flag_without_its_feature_says_so_when_it_is_set() {
     for word in [
         "--redis-addr=",
         "--commit-request-ttl=48h",
-        "--insecure-kubeconfig-exec=false",
+        "--insecure-kubeconfig-exec",
+        "--insecure-kubeconfig-tls",
     ] {
         assert!(accepted(&[quiet, word]).1.is_empty(), "{word}");
     }

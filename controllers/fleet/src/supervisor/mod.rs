@@ -1,11 +1,16 @@
 //! The one loop that owns every actor.
 
+mod local_stores;
+mod published;
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use board::{BranchEntry, Directory, DirectoryWriter, SourceEntry};
+use board::DirectoryWriter;
 use branch::record::Recorder;
 use branch::{BranchMessage, Clock, Occurrence};
 use model::{GitBranchKey, KubeProviderKey, TargetKey};
@@ -19,12 +24,12 @@ use crate::catalogs::CatalogsByTarget;
 use crate::crew::{BranchSlot, SourceSlot, enlist_branch, enlist_source};
 use crate::order::{BranchOrder, Command, FleetHandle, MirrorOrder, SourceOrder};
 use crate::placement::{Due, Incarnation, Placements};
+use crate::restarts::{Restarts, Who};
 
 /// How many commands may wait.
 const INBOX: usize = 64;
-/// The first and the longest wait before an actor that broke down is started again.
-const RESTART_FIRST: Duration = Duration::from_secs(1);
-const RESTART_LONGEST: Duration = Duration::from_secs(60);
+/// How long actors may take to end after the budget, once their conversations were cut off.
+const CUT_OFF: Duration = Duration::from_secs(3);
 
 /// What the actors are started with.
 #[derive(Clone)]
@@ -60,22 +65,13 @@ pub struct Fleet {
     placements: Placements,
     actors: JoinSet<()>,
     who: BTreeMap<Id, Who>,
-    restarts: Vec<Restart>,
-    failures: BTreeMap<Who, u32>,
+    restarts: Restarts<Again>,
     next_incarnation: Incarnation,
+    /// Ends every conversation with a Git server.
+    calls: CancellationToken,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Who {
-    Branch(GitBranchKey),
-    Source(KubeProviderKey),
-}
-
-struct Restart {
-    at: Instant,
-    what: Again,
-}
-
+/// What is started again.
 enum Again {
     Branch(Box<BranchOrder>),
     Source(Box<SourceOrder>),
@@ -100,21 +96,21 @@ impl Fleet {
             placements: Placements::default(),
             actors: JoinSet::new(),
             who: BTreeMap::new(),
-            restarts: Vec::new(),
-            failures: BTreeMap::new(),
+            restarts: Restarts::default(),
             next_incarnation: 1,
+            calls: CancellationToken::new(),
         };
         (fleet, handle)
     }
 
     /// Runs until the token is cancelled; then ends the watches, lets branch writers publish what they hold,
-    /// and returns once all have ended or the budget is used up.
+    /// and returns once all have ended. When the budget is used up, conversations with Git servers are cut off.
     pub async fn run(mut self, shutdown: CancellationToken) {
         loop {
             tokio::select! { biased;
                 () = shutdown.cancelled() => break,
                 Some(ended) = self.actors.join_next_with_id() => self.take_end(ended),
-                () = wait_for(self.restarts.iter().map(|restart| restart.at).min()) => self.restart_due(),
+                () = wait_for(self.restarts.next()) => self.restart_due(),
                 command = self.commands.recv() => match command {
                     Some(command) => self.obey(command).await,
                     None => break,
@@ -147,14 +143,15 @@ impl Fleet {
                     let _gone = slot.handle.resync(target, collection).await;
                 }
             }
+            Command::DropStrayStores(live) => self.drop_stray_stores(live),
         }
     }
 
     async fn keep_branch(&mut self, order: BranchOrder) {
         let key = order.identity.key.clone();
         let Some(slot) = self.branches.get_mut(&key) else {
-            self.restarts.retain(|restart| !restart.is_branch(&key));
-            return self.start_branch(order);
+            let again = Again::Branch(Box::new(order));
+            return self.start_unless_waiting(&Who::Branch(key), again);
         };
         let same_writer = slot.order.identity == order.identity
             && slot.order.uid == order.uid
@@ -171,7 +168,7 @@ impl Fleet {
                 .await;
         }
         if slot.order.remote_stamp != order.remote_stamp {
-            match (order.remote)() {
+            match (order.remote)(slot.calls.clone()) {
                 Ok(remote) => {
                     let _gone = slot.handle.use_remote(remote).await;
                 }
@@ -185,7 +182,9 @@ impl Fleet {
     }
 
     async fn retire_branch(&mut self, key: &GitBranchKey) {
-        self.restarts.retain(|restart| !restart.is_branch(key));
+        if let Some(Again::Branch(order)) = self.restarts.forget(&Who::Branch(key.clone())) {
+            self.remove_store(&order.uid);
+        }
         if let Some(slot) = self.branches.get_mut(key) {
             slot.successor = None;
             self.retire(key).await;
@@ -205,7 +204,8 @@ impl Fleet {
     fn start_branch(&mut self, order: BranchOrder) {
         let incarnation = self.new_incarnation();
         let key = order.identity.key.clone();
-        match enlist_branch(&order, incarnation, &self.settings, &self.catalogs) {
+        let calls = self.calls.child_token();
+        match enlist_branch(&order, incarnation, &self.settings, &self.catalogs, calls) {
             Ok((actor, slot)) => {
                 let cancel = slot.cancel.clone();
                 let name = key.clone();
@@ -222,27 +222,28 @@ impl Fleet {
             }
             Err(error) => {
                 tracing::error!(branch = %key, "cannot start the branch writer: {error}");
-                self.start_later(Who::Branch(key), Again::Branch(Box::new(order)));
+                let again = Again::Branch(Box::new(order));
+                self.start_later(Who::Branch(key), again, Duration::ZERO);
             }
         }
     }
 
     fn keep_source(&mut self, order: SourceOrder) {
-        if self
-            .sources
-            .get(&order.key)
-            .is_some_and(|slot| slot.order.stamp == order.stamp)
-        {
-            return;
+        match self.sources.get(&order.key) {
+            None => {
+                let who = Who::Source(order.key.clone());
+                self.start_unless_waiting(&who, Again::Source(Box::new(order)));
+            }
+            Some(slot) if slot.order.stamp == order.stamp => {}
+            Some(_) => {
+                self.drop_source(&order.key);
+                self.start_source(order);
+            }
         }
-        self.restarts
-            .retain(|restart| !restart.is_source(&order.key));
-        self.drop_source(&order.key.clone());
-        self.start_source(order);
     }
 
     fn drop_source(&mut self, key: &KubeProviderKey) {
-        self.restarts.retain(|restart| !restart.is_source(key));
+        self.restarts.forget(&Who::Source(key.clone()));
         if let Some(slot) = self.sources.remove(key) {
             slot.cancel.cancel();
             self.publish_directory();
@@ -256,7 +257,7 @@ impl Fleet {
         let clock = Arc::clone(&self.settings.clock);
         let source = source::Source {
             key: key.clone(),
-            client: order.client.clone(),
+            connection: order.connection.clone(),
             settings: self.settings.source.clone(),
             publishers,
             clock: Arc::new(move || clock.now()),
@@ -366,13 +367,20 @@ impl Fleet {
         let Some(slot) = self.branches.remove(&key) else {
             return;
         };
+        // A job that the writer did not wait for must not go on beside the next one.
+        slot.calls.cancel();
         self.publish_directory();
-        match (slot.retiring, slot.successor) {
-            (true, None) => {
-                self.failures.remove(&Who::Branch(key));
-            }
-            (true, Some(successor)) => self.start_branch(successor),
-            (false, _) => self.start_later(Who::Branch(key), Again::Branch(Box::new(slot.order))),
+        if !slot.retiring {
+            let (again, ran) = (Again::Branch(Box::new(slot.order)), slot.started.elapsed());
+            return self.start_later(Who::Branch(key), again, ran);
+        }
+        self.restarts.forget(&Who::Branch(key));
+        let successor = slot.successor;
+        if successor.as_ref().map(|order| &order.uid) != Some(&slot.order.uid) {
+            self.remove_store(&slot.order.uid);
+        }
+        if let Some(successor) = successor {
+            self.start_branch(successor);
         }
     }
 
@@ -387,75 +395,39 @@ impl Fleet {
         }
         if let Some(slot) = self.sources.remove(&key) {
             self.publish_directory();
-            self.start_later(Who::Source(key), Again::Source(Box::new(slot.order)));
+            let (again, ran) = (Again::Source(Box::new(slot.order)), slot.started.elapsed());
+            self.start_later(Who::Source(key), again, ran);
         }
     }
 
-    fn start_later(&mut self, who: Who, what: Again) {
-        let failures = self.failures.entry(who).or_default();
-        *failures += 1;
-        let wait = RESTART_FIRST
-            .saturating_mul(1 << (*failures - 1).min(10))
-            .min(RESTART_LONGEST);
-        self.restarts.push(Restart {
-            at: Instant::now() + wait,
-            what,
-        });
+    fn start_later(&mut self, who: Who, what: Again, ran: Duration) {
+        self.restarts.later(who, what, ran, Instant::now());
+    }
+
+    /// An actor that broke down is asked for again as soon as the directory no longer lists it; that must not
+    /// bring its start forward.
+    fn start_unless_waiting(&mut self, who: &Who, what: Again) {
+        if let Some(what) = self.restarts.replace(who, what) {
+            self.start(what);
+        }
     }
 
     fn restart_due(&mut self) {
-        let now = Instant::now();
-        let (due, later) = std::mem::take(&mut self.restarts)
-            .into_iter()
-            .partition(|restart| restart.at <= now);
-        self.restarts = later;
-        let due: Vec<Restart> = due;
-        for restart in due {
-            match restart.what {
-                Again::Branch(order) => self.start_branch(*order),
-                Again::Source(order) => self.start_source(*order),
-            }
+        for what in self.restarts.due(Instant::now()) {
+            self.start(what);
+        }
+    }
+
+    fn start(&mut self, what: Again) {
+        match what {
+            Again::Branch(order) => self.start_branch(*order),
+            Again::Source(order) => self.start_source(*order),
         }
     }
 
     fn new_incarnation(&mut self) -> Incarnation {
         self.next_incarnation += 1;
         self.next_incarnation
-    }
-
-    fn publish_directory(&self) {
-        let branches = self.branches.iter().map(|(key, slot)| {
-            let entry = BranchEntry {
-                uid: slot.order.uid.clone(),
-                created_at: slot.order.created_at,
-                provider: slot.order.provider.clone(),
-                repository: slot.order.identity.repository.clone(),
-                branch: slot.order.identity.branch.clone(),
-                view: slot.view.clone(),
-            };
-            (key.clone(), entry)
-        });
-        let sources = self.sources.iter().map(|(key, slot)| {
-            (
-                key.clone(),
-                SourceEntry {
-                    view: slot.view.clone(),
-                },
-            )
-        });
-        self.directory.set(Directory {
-            branches: branches.collect(),
-            sources: sources.collect(),
-        });
-        self.publish_catalogs();
-    }
-
-    fn publish_catalogs(&self) {
-        let readers = self.placements.iter().filter_map(|(target, placement)| {
-            let source = self.sources.get(&placement.order.source)?;
-            Some((target.clone(), source.catalog.clone()))
-        });
-        self.catalogs.set(readers.collect());
     }
 
     /// Ends the watches first, so that nothing new arrives, then the branch writers.
@@ -466,25 +438,26 @@ impl Fleet {
         for slot in self.branches.values() {
             slot.cancel.cancel();
         }
-        let drained = async { while self.actors.join_next().await.is_some() {} };
-        if tokio::time::timeout(self.settings.shutdown_budget, drained)
-            .await
-            .is_err()
-        {
+        let budget = self.settings.shutdown_budget;
+        let in_time = tokio::time::timeout(budget, self.all_ended()).await.is_ok();
+        if !in_time {
             tracing::warn!(
-                "the shutdown budget is used up; ending with actors that have not finished"
+                "the shutdown budget is used up; conversations with Git servers are cut off"
             );
         }
+        // Even when all have ended: a writer may have left a job behind that it had no use for.
+        self.calls.cancel();
+        if !in_time
+            && tokio::time::timeout(CUT_OFF, self.all_ended())
+                .await
+                .is_err()
+        {
+            tracing::warn!("ending with actors that have not finished");
+        }
     }
-}
 
-impl Restart {
-    fn is_branch(&self, key: &GitBranchKey) -> bool {
-        matches!(&self.what, Again::Branch(order) if order.identity.key == *key)
-    }
-
-    fn is_source(&self, key: &KubeProviderKey) -> bool {
-        matches!(&self.what, Again::Source(order) if order.key == *key)
+    async fn all_ended(&mut self) {
+        while self.actors.join_next().await.is_some() {}
     }
 }
 
