@@ -453,7 +453,7 @@ fn a_draft_of_a_target_that_was_made_anew_elsewhere_stays_out_of_the_new_folder(
         assert_eq!(
             server.file("apps/team-a/configmaps/x.yaml"),
             document("x", "2", "# note")
-        )
+        );
     });
 }
 

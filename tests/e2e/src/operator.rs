@@ -37,6 +37,9 @@ pub fn start(
     kubeconfig: &Kubeconfig,
     more: &[String],
 ) -> Result<Process> {
+    // Within the workbench, so that whoever searches it for secrets finds temporary files as well.
+    let temporary = workbench.path("tmp");
+    std::fs::create_dir_all(&temporary)?;
     let mut command = Command::new(program()?);
     command
         .args(&chart.args)
@@ -45,6 +48,7 @@ pub fn start(
         .env_clear()
         .envs(&chart.env)
         .env("KUBECONFIG", kubeconfig.path())
+        .env("TMPDIR", &temporary)
         // No program of the machine: the operator must not need one.
         .env("PATH", "/nonexistent");
     workbench.start(name, &mut command)
