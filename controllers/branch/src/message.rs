@@ -1,7 +1,5 @@
 //! What the branch writer is told. Closed enums: whoever adds a case decides what every state does with it.
 
-use std::collections::BTreeSet;
-
 use model::{Collection, Delivery, FolderPath, Millis, Now, Signature, Snapshot, TargetKey};
 use serde::{Deserialize, Serialize};
 
@@ -38,12 +36,12 @@ pub enum BranchMessage {
     ConfigureTarget(Box<TargetConfig>),
     /// A target is no longer on the branch. What was decided for it is still published.
     WithdrawTarget(TargetKey),
-    /// The target is fed from these collections and no others. What is known of others no longer counts.
-    KeepCollections {
+    /// The collection no longer feeds the target. What is known of it no longer counts.
+    ForgetCollection {
         /// Which target.
         target: TargetKey,
-        /// Every collection of its plan.
-        collections: BTreeSet<Collection>,
+        /// What was watched for it.
+        collection: Collection,
     },
     /// Whose name the commits carry as committer from now on.
     UseCommitter(Signature),

@@ -1,8 +1,8 @@
 //! Joins a watch to a branch writer.
 
-use branch::BranchHandle;
+use branch::{BranchHandle, BranchMessage};
 use futures::future::BoxFuture;
-use model::{Delivery, Snapshot};
+use model::{Collection, Delivery, Snapshot, TargetKey};
 use source::{Handover, Sink};
 
 /// The inbox of one branch writer, as a source sees it.
@@ -15,6 +15,11 @@ impl Sink for BranchSink {
 
     fn snapshot(&self, snapshot: Snapshot) -> BoxFuture<'_, Handover> {
         Box::pin(async move { answer(self.0.snapshot(snapshot).await) })
+    }
+
+    fn forget(&self, target: TargetKey, collection: Collection) -> BoxFuture<'_, Handover> {
+        let message = BranchMessage::ForgetCollection { target, collection };
+        Box::pin(async move { answer(self.0.tell(message).await) })
     }
 
     fn intake_paused(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Where a watch hands over what it saw.
 
 use futures::future::BoxFuture;
-use model::{Delivery, Snapshot};
+use model::{Collection, Delivery, Snapshot, TargetKey};
 
 /// The place that a target's changes go to. Implemented outside, over the handle of a branch.
 ///
@@ -13,6 +13,10 @@ pub trait Sink: Send + Sync + 'static {
 
     /// Hands over a complete object set; waits until it is accepted.
     fn snapshot(&self, snapshot: Snapshot) -> BoxFuture<'_, Handover>;
+
+    /// Says that the target is no longer fed from the collection, after everything that was handed over from it
+    /// and before anything that another watch hands over in its place.
+    fn forget(&self, target: TargetKey, collection: Collection) -> BoxFuture<'_, Handover>;
 
     /// Says whether the place has stopped taking changes in; shown as the reason why a watch waits.
     fn intake_paused(&self) -> bool;

@@ -174,6 +174,11 @@ async fn targets_are_fed_and_stopped_each_by_itself() {
     let snapshots = |of: &str| seen.iter().filter(|line| line.contains(of)).count();
     assert_eq!(snapshots("snapshot configmaps"), 2, "{seen:?}");
     assert_eq!(snapshots("snapshot secrets"), 1, "{seen:?}");
+    let of_configmaps: Vec<_> = seen
+        .iter()
+        .filter(|line| line.contains("configmaps"))
+        .collect();
+    assert_eq!(of_configmaps[1], "forget configmaps in targets", "{seen:?}");
 
     // A target whose branch is gone, or that was withdrawn, gets nothing more.
     source

@@ -88,7 +88,9 @@ async fn a_type_is_found_when_it_comes_and_let_go_when_it_goes() {
         ["widgets is not served by the cluster"]
     );
     // The cluster deletes the objects before it forgets their type.
-    branch.expect(&["DELETE w"]).await;
+    branch
+        .expect(&["DELETE w", "forget widgets.example.com in types"])
+        .await;
     source.stop().await;
 }
 

@@ -212,11 +212,8 @@ impl BranchState {
                 }
                 self.targets.withdraw(&key);
             }
-            BranchMessage::KeepCollections {
-                target,
-                collections,
-            } => {
-                self.targets.keep_collections(&target, &collections);
+            BranchMessage::ForgetCollection { target, collection } => {
+                self.targets.forget_collection(&target, &collection);
             }
             BranchMessage::UseCommitter(committer) => self.committer = committer,
             BranchMessage::CredentialChanged => self.try_at_once(now),

@@ -77,21 +77,16 @@ impl Targets {
         self.states.get_mut(key)
     }
 
-    /// Forgets what is known of collections that no longer feed the target: a refusal of an object that nobody
+    /// Forgets what is known of a collection that no longer feeds the target: a refusal of an object that nobody
     /// watches would stand for ever, and a collection that comes back starts with a snapshot.
-    pub(super) fn keep_collections(&mut self, key: &TargetKey, current: &BTreeSet<Collection>) {
+    pub(super) fn forget_collection(&mut self, key: &TargetKey, collection: &Collection) {
         let Some(state) = self.states.get_mut(key) else {
             return;
         };
-        state
-            .collections
-            .retain(|collection, _| current.contains(collection));
-        state
-            .retained
-            .retain(|collection, _| current.contains(collection));
-        state.lost.retain(|collection| current.contains(collection));
-        let watched = |id: &ResourceId| current.iter().any(|collection| collection.holds(id));
-        state.refused.retain(|id, _| watched(id));
+        state.collections.remove(collection);
+        state.retained.remove(collection);
+        state.lost.remove(collection);
+        state.refused.retain(|id, _| !collection.holds(id));
     }
 
     /// A snapshot of the collection has arrived: what was dropped of it before comes with it.

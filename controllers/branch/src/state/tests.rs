@@ -1,6 +1,6 @@
 //! The machine against a remote that is a few lines of data, under a clock moved by hand.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use board::{ProvedBy, Publication, PublicationFault};
@@ -622,16 +622,14 @@ fn what_no_longer_feeds_a_target_is_forgotten() {
         protected: Vec::new(),
         resource_version: "2".to_owned(),
     })));
-    let keep = |collections| BranchMessage::KeepCollections {
-        target: target("a"),
-        collections,
-    };
-    world.send(keep([collection()].into()));
     assert_eq!(
         world.state.view().targets[&target("a")].collections.len(),
         1
     );
-    world.send(keep(BTreeSet::new()));
+    world.send(BranchMessage::ForgetCollection {
+        target: target("a"),
+        collection: collection(),
+    });
     assert!(
         world.state.view().targets[&target("a")]
             .collections

@@ -82,6 +82,7 @@ enum Event {
 enum Finished {
     Discovery(Result<Scan, Fault>, Duration),
     Watch(StreamKey, WatchEnd),
+    LetGo(StreamKey),
 }
 
 struct Actor {
@@ -185,9 +186,29 @@ impl Actor {
             }
             Finished::Watch(key, end) => {
                 self.watches.remove(&id);
-                self.state.ended(&key, end);
+                match self.state.let_go_by(&key) {
+                    Some(sink) if end == WatchEnd::Stopped => self.let_go(key, sink),
+                    _ => self.state.ended(&key, end),
+                }
+            }
+            Finished::LetGo(key) => {
+                self.watches.remove(&id);
+                self.state.ended(&key, WatchEnd::Stopped);
             }
         }
+    }
+
+    /// Tells the branch that a collection no longer feeds the target. Until it knows, the watch counts as
+    /// running, so that nothing is handed over in its place.
+    fn let_go(&mut self, key: StreamKey, sink: Arc<dyn Sink>) {
+        let ends_as = key.clone();
+        let task = self.tasks.spawn(async move {
+            let _gone = sink
+                .forget(ends_as.target.clone(), ends_as.collection.clone())
+                .await;
+            Finished::LetGo(ends_as)
+        });
+        self.watches.insert(task.id(), key);
     }
 
     fn discovered(&mut self, scan: Result<Scan, Fault>, took: Duration) {

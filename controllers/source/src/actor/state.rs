@@ -234,6 +234,19 @@ impl State {
         }
     }
 
+    /// Says whom to tell that a collection is no longer followed, now that its watch has stopped: the branch of
+    /// the target, unless the target has left it or follows the collection again.
+    pub(super) fn let_go_by(&self, key: &StreamKey) -> Option<Arc<dyn Sink>> {
+        let target = self.targets.get(&key.target)?;
+        let stream = self.streams.get(key)?;
+        let same_branch = Arc::ptr_eq(&stream.sink, &target.declaration.sink);
+        let followed = target
+            .plan
+            .as_ref()
+            .is_none_or(|plan| plan.collections.contains_key(&key.collection));
+        (same_branch && !followed).then(|| Arc::clone(&stream.sink))
+    }
+
     /// Takes in the end of a watch.
     pub(super) fn ended(&mut self, key: &StreamKey, end: WatchEnd) {
         let stream = self.streams.remove(key);

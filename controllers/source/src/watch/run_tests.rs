@@ -132,6 +132,10 @@ impl Sink for Branch {
             .boxed()
     }
 
+    fn forget(&self, _target: TargetKey, collection: Collection) -> BoxFuture<'_, Handover> {
+        self.take(format!("forget {collection}")).boxed()
+    }
+
     fn intake_paused(&self) -> bool {
         self.paused.load(Ordering::SeqCst)
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use model::{Change, Delivery, Snapshot};
+use model::{Change, Collection, Delivery, Snapshot, TargetKey};
 use source::{Handover, Sink};
 
 use super::eventually;
@@ -88,6 +88,10 @@ impl Sink for Recorder {
             line += &format!(" protected [{}]", names(protected.collect()));
         }
         self.note(line)
+    }
+
+    fn forget(&self, _target: TargetKey, collection: Collection) -> BoxFuture<'_, Handover> {
+        self.note(format!("forget {collection}"))
     }
 
     fn intake_paused(&self) -> bool {
