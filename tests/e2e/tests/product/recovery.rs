@@ -223,3 +223,37 @@ fn a_folder_that_cannot_be_written_names_file_and_remedy_and_recovers() {
         .unwrap();
     stage.stop_operator().unwrap();
 }
+
+#[test]
+fn a_refusal_goes_with_the_rule_that_brought_it() {
+    let mut stage = Stage::start(Setting::default()).unwrap();
+    stage.wait_ready("demo").unwrap();
+    let rule = format!(
+        r#"
+apiVersion: configbutler.ai/v1alpha3
+kind: WatchRule
+metadata: {{name: secrets, namespace: {TEAM}}}
+spec:
+  gitTargetRef: {{name: demo}}
+  rules: [{{apiGroups: [""], resources: [secrets]}}]
+"#
+    );
+    let ready = |stage: &Stage, wanted: fn(&str) -> bool| {
+        wait::until("the words of Ready", wait::GENEROUS, || {
+            condition(stage, "gittarget", "demo", "Ready")
+                .filter(|(status, _, message)| status == "True" && wanted(message))
+        })
+        .unwrap();
+    };
+    // Twice, because a collection that comes back starts from nothing.
+    for _ in 0..2 {
+        stage.admin.apply(&rule).unwrap();
+        ready(&stage, |message| message.contains("git-credential"));
+        stage
+            .admin
+            .run(&["delete", "watchrule", "secrets", "-n", TEAM])
+            .unwrap();
+        ready(&stage, |message| !message.contains("refused"));
+    }
+    stage.stop_operator().unwrap();
+}
