@@ -2,7 +2,7 @@
 //!
 //! Only what differs is touched: equal values keep their spelling, mappings are entered here, lists in
 //! `sequence`, and values that change their kind are replaced in `replace`. Nothing here proves that the result
-//! is right; [`super::edit`] reads it again.
+//! is right; [`mod@super::edit`] reads it again.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -5,7 +5,7 @@
 //! objects, files or folders.
 //!
 //! Reading order: `event` (the parser, guarded), `scalar` (what a plain scalar means), `tree` and `compose`
-//! (documents with positions), `diff` with `sequence`, `replace`, `align` and `flow` (from a wanted value to replacements), `splice`, [`edit`] (apply
+//! (documents with positions), `diff` with `sequence`, `replace`, `align` and `flow` (from a wanted value to replacements), `splice`, [`mod@edit`] (apply
 //! and prove), `framing` (whole documents); `layout`, `quote` and `emit` write new text.
 
 mod align;

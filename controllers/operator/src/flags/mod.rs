@@ -1,6 +1,6 @@
 //! The command line: one struct of flags for each subject.
 //!
-//! The structs say name, form, default and meaning of each flag; [`value`] reads single values, [`parse`]
+//! The structs say name, form, default and meaning of each flag; [`value`] reads single values, [`mod@parse`]
 //! collects every problem instead of stopping at the first, [`check`] holds the rules that join several
 //! flags, and [`not_built`] says which flags ask for something that does not exist yet. Nothing here starts
 //! anything or reads a file: [`crate::settings`] turns the result into what each part needs.

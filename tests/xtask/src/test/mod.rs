@@ -99,6 +99,7 @@ fn docs() -> Command {
     let mut command = cargo();
     command
         .args(["doc", "--workspace", "--no-deps"])
+        .arg("--document-private-items")
         .env("RUSTDOCFLAGS", "-D warnings");
     command
 }
