@@ -316,21 +316,7 @@ impl BranchMetrics {
             .iter()
             .flat_map(|write| &write.objects)
             .for_each(|id| count(id, "written"));
-        if let Some((collection, by_type)) = &verdict.retained {
-            let kept = by_type.values().sum();
-            let (group, resource) = (
-                collection.type_id.group.as_str(),
-                collection.type_id.resource.as_str(),
-            );
-            let labels = [
-                target.namespace.as_str(),
-                target.name.as_str(),
-                group,
-                resource,
-                "retained",
-            ];
-            self.families.documents.with(labels).inc_by(kept);
-        }
+        verdict.retained.iter().for_each(|id| count(id, "retained"));
     }
 
     pub(crate) fn note_dropped_announcement(&self) {

@@ -1,11 +1,11 @@
 //! From a draft to a commit, or to the reason why not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use board::{FolderState, Retention};
+use board::FolderState;
 use manifests::{Decision, FileContent, FileEdit, Intent, Mode, Outcome};
-use model::{Change, Collection, FolderPath, Refusal, ResourceId};
+use model::{Change, FolderPath, Refusal, ResourceId};
 use repository::{StoreError, TreeEdit};
 
 use super::fault::{folder_refusal, from_store};
@@ -50,7 +50,7 @@ impl Cycle<'_> {
         if !outcome.folder.is_accepted() {
             return Ok(DraftResult::FolderRefused(outcome.folder.issues().to_vec()));
         }
-        let retained = retained(draft, &outcome);
+        let retained = retained(&outcome);
         let refused = refused(&outcome);
         match self.make_write(draft, target, outcome) {
             Ok(write) => Ok(DraftResult::Judged(Box::new(Verdict {
@@ -233,16 +233,11 @@ fn refused(outcome: &Outcome) -> BTreeMap<ResourceId, Refusal> {
     outcome.refusals().filter_map(of_object).collect()
 }
 
-/// Counts by type what the prune mode kept of a snapshot's collection.
-fn retained(draft: &Draft, outcome: &Outcome) -> Option<(Collection, BTreeMap<String, u64>)> {
-    let DraftKind::Resync(snapshot) = &draft.kind else {
-        return None;
-    };
-    let mut by_type = BTreeMap::new();
-    for kept in &outcome.retained {
-        *by_type
-            .entry(Retention::type_key(&kept.id.type_id))
-            .or_default() += 1;
-    }
-    Some((snapshot.collection.clone(), by_type))
+/// Returns the objects whose documents stay although they are gone.
+fn retained(outcome: &Outcome) -> BTreeSet<ResourceId> {
+    outcome
+        .retained
+        .iter()
+        .map(|kept| kept.id.clone())
+        .collect()
 }

@@ -11,11 +11,11 @@ mod projection;
 mod publish;
 mod workshop;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use board::{FolderState, ParentView, ProvedBy, PublicationFault};
-use model::{Collection, CommitId, Millis, Refusal, ResourceId, Signature, TargetKey};
+use model::{CommitId, Millis, Refusal, ResourceId, Signature, TargetKey};
 use serde::{Deserialize, Serialize};
 
 use crate::message::TargetConfig;
@@ -134,8 +134,8 @@ pub struct Verdict {
     /// Objects that could not be written.
     #[serde(with = "crate::record::as_pairs")]
     pub refused: BTreeMap<ResourceId, Refusal>,
-    /// What the prune mode kept, for a snapshot: its collection and the count by type.
-    pub retained: Option<(Collection, BTreeMap<String, u64>)>,
+    /// Objects that are gone and whose documents the prune mode kept.
+    pub retained: BTreeSet<ResourceId>,
 }
 
 /// What reached the remote.

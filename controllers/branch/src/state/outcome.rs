@@ -1,6 +1,6 @@
 //! What the end of a cycle means.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use board::{CollectionProgress, FolderState, ProvedBy, PublicationFault, PushView};
@@ -157,13 +157,7 @@ impl BranchState {
                     target.advance(&collection, to);
                 }
             }
-            if let Some(retained) = verdict.retained {
-                let (collection, by_type) = retained;
-                if target.retained.get(&collection) != Some(&by_type) {
-                    target.retention_changed_at = now.wall;
-                    target.retained.insert(collection, by_type);
-                }
-            }
+            note_retained(now, draft, verdict.retained, target);
         }
         self.note_refusals(draft, verdict.refused, effects);
         if let Some(write) = verdict.write {
@@ -324,4 +318,39 @@ fn tell_refused(target: &TargetKey, refusal: Refusal) -> Effect {
         target: target.clone(),
         refusal,
     }))
+}
+
+/// Replaces what was known of the draft's objects: a document counts as kept until its object is back or the
+/// document is gone.
+fn note_retained(
+    now: Now,
+    draft: &Draft,
+    retained: BTreeSet<ResourceId>,
+    target: &mut super::targets::TargetState,
+) {
+    let mut changed = false;
+    match &draft.kind {
+        super::DraftKind::Resync(snapshot) => {
+            let before = target
+                .retained
+                .insert(snapshot.collection.clone(), retained);
+            changed = before.as_ref() != target.retained.get(&snapshot.collection);
+        }
+        super::DraftKind::Window { entries, .. } => {
+            for entry in entries {
+                let id = entry.object_id();
+                let known = target.retained.iter_mut();
+                for (_, known) in known.filter(|(collection, _)| collection.holds(id)) {
+                    changed |= if retained.contains(id) {
+                        known.insert(id.clone())
+                    } else {
+                        known.remove(id)
+                    };
+                }
+            }
+        }
+    }
+    if changed {
+        target.retention_changed_at = now.wall;
+    }
 }

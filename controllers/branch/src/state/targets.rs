@@ -19,8 +19,8 @@ pub struct TargetState {
     pub refused: BTreeMap<ResourceId, (Refusal, Option<Collection>)>,
     /// How far the first snapshot of each collection has come.
     pub collections: BTreeMap<Collection, CollectionProgress>,
-    /// What the prune mode kept, by collection.
-    pub retained: BTreeMap<Collection, BTreeMap<String, u64>>,
+    /// Objects that are gone and whose documents the prune mode kept, by collection.
+    pub retained: BTreeMap<Collection, BTreeSet<ResourceId>>,
     /// When the count of kept documents last changed.
     pub retention_changed_at: Millis,
     /// The last published commit that changed the folder.
@@ -160,8 +160,8 @@ impl TargetState {
             return None;
         }
         let mut by_type = BTreeMap::new();
-        for (key, count) in self.retained.values().flatten() {
-            *by_type.entry(key.clone()).or_default() += count;
+        for id in self.retained.values().flatten() {
+            *by_type.entry(Retention::type_key(&id.type_id)).or_default() += 1;
         }
         let mode = self.config.prune.as_str().to_owned();
         Some(Retention {

@@ -1,6 +1,6 @@
 //! The machine against a remote that is a few lines of data, under a clock moved by hand.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use board::{ProvedBy, Publication, PublicationFault};
@@ -8,8 +8,8 @@ use manifests::DecidedActions;
 use model::sanitize::sanitize;
 use model::{
     Author, Change, Collection, Delivery, FolderPath, GitBranchKey, Identity, LiveObject,
-    Namespace, ObjectName, Operation, RepositoryUrl, Scope, Selector, ServedType, Snapshot,
-    TargetKey, TypeId,
+    Namespace, ObjectName, Operation, RepositoryUrl, ResourceId, Scope, Selector, ServedType,
+    Snapshot, TargetKey, TypeId,
 };
 use proptest::prelude::*;
 
@@ -111,6 +111,8 @@ struct World {
     running: Option<CycleRequest>,
     /// Commits on the remote, oldest first, with the write that each came from.
     remote: Vec<RemoteCommit>,
+    /// What a cycle says is kept.
+    retained: BTreeSet<ResourceId>,
     stopped: Option<usize>,
     announced: Vec<CommitId>,
     record: Vec<(Now, Event, Vec<Effect>)>,
@@ -156,6 +158,7 @@ impl World {
             },
             running: None,
             remote: Vec::new(),
+            retained: BTreeSet::new(),
             stopped: None,
             announced: Vec::new(),
             record: Vec::new(),
@@ -279,7 +282,7 @@ impl World {
                 result: DraftResult::Judged(Box::new(Verdict {
                     write: Some(write.clone()),
                     refused: BTreeMap::new(),
-                    retained: None,
+                    retained: self.retained.clone(),
                 })),
             });
             pending.push(write);
@@ -609,6 +612,35 @@ fn replay_gives_the_same_effects(record: &[(Now, Event, Vec<Effect>)]) {
         let again = fresh.step(*now, serde_json::from_str(&text).unwrap());
         assert_eq!(&effects_without_content(&again), effects);
     }
+}
+
+#[test]
+fn a_kept_document_counts_until_its_object_is_back() {
+    let mut world = World::settled();
+    let kept = |world: &World| {
+        let view = world.state.view();
+        let retention = view.targets[&target("a")].retention.clone();
+        retention.map(|retention| retention.total())
+    };
+    assert_eq!(kept(&world), None, "nothing is known before a snapshot");
+    let ids = ["x", "y"].map(|name| object(name, 1).id().clone());
+    world.retained = ids.into();
+    world.send(BranchMessage::Snapshot(Box::new(Snapshot {
+        target: target("a"),
+        collection: collection(),
+        served: Arc::clone(object("x", 1).served()),
+        objects: Vec::new(),
+        protected: Vec::new(),
+        resource_version: "2".to_owned(),
+    })));
+    world.pass(20_000);
+    world.end_cycle(End::Works);
+    assert_eq!(kept(&world), Some(2));
+    world.retained = BTreeSet::new();
+    world.send(delivery("a", "x", 3, "alice"));
+    world.pass(20_000);
+    world.end_cycle(End::Works);
+    assert_eq!(kept(&world), Some(1));
 }
 
 #[test]
