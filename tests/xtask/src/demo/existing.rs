@@ -20,6 +20,9 @@ const OUTSIDE: [&[&str]; 2] = [
     &["rolebindings", "--namespace", "kube-system"],
 ];
 
+/// How often the deletion of the kinds is asked for, each time with ten seconds to wait.
+const DELETE_REQUESTS: usize = 12;
+
 /// A cluster that somebody else runs.
 pub(super) struct Existing {
     kubeconfig: Kubeconfig,
@@ -113,12 +116,7 @@ impl Existing {
             arguments.extend(["-l", LABEL, "--ignore-not-found"]);
             undisturbed(&admin, &arguments)?;
         }
-        let kinds = &self.missing_kinds;
-        if !kinds.is_empty() {
-            let mut arguments = vec!["delete", "crd", "--ignore-not-found", "--timeout=120s"];
-            arguments.extend(kinds.iter().map(String::as_str));
-            undisturbed(&admin, &arguments)?;
-        }
+        self.delete_kinds(&admin)?;
         let mut arguments = vec![
             "delete",
             "namespace",
@@ -127,6 +125,27 @@ impl Existing {
         ];
         arguments.extend(NAMESPACES);
         undisturbed(&admin, &arguments)
+    }
+
+    /// Deletes the kinds that the demo made.
+    ///
+    /// An API server that is asked for a kind's deletion while the storage of that kind still
+    /// starts (`InstanceDeletionFailed`, `storage is (re)initializing`) tries again after pauses
+    /// that grow to minutes. Each further request to delete makes it try at once.
+    fn delete_kinds(&self, admin: &Kubectl) -> Result<()> {
+        if self.missing_kinds.is_empty() {
+            return Ok(());
+        }
+        let mut arguments = vec!["delete", "crd", "--ignore-not-found", "--timeout=10s"];
+        arguments.extend(self.missing_kinds.iter().map(String::as_str));
+        let mut deleted = undisturbed(admin, &arguments);
+        for _ in 1..DELETE_REQUESTS {
+            if deleted.is_ok() {
+                break;
+            }
+            deleted = undisturbed(admin, &arguments);
+        }
+        deleted
     }
 
     fn admin(&self) -> Result<Kubectl> {
