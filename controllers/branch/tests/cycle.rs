@@ -16,9 +16,9 @@ use branch::{BranchIdentity, CommitWindow, TargetConfig};
 use manifests::{PruneMode, TypeCatalog};
 use model::sanitize::sanitize;
 use model::{
-    Author, BranchName, Change, Collection, CommitId, Delivery, FolderPath, GitBranchKey,
-    LiveObject, Namespace, Now, ObjectName, Operation, RepoPath, RepositoryUrl, Scope, Selector,
-    ServedType, Signature, TargetKey, TypeId,
+    Author, BranchName, Change, Collection, CommitId, Content, Contents, Delivery, FileEntry,
+    FolderPath, GitBranchKey, LiveObject, Namespace, Now, ObjectName, Operation, RepoPath,
+    RepositoryUrl, Scope, Selector, ServedType, Signature, TargetKey, TypeId,
 };
 use repository::{
     Advertisement, Attempt, CommitText, Head, ObjectFormat, Pack, PushOutcome, PushRequest, Remote,
@@ -71,10 +71,13 @@ impl Server {
     fn file(&mut self, path: &str) -> String {
         let tip = self.branches[&main()].clone();
         let snapshot = self.store.snapshot(&tip, &FolderPath::root()).unwrap();
-        let bytes = snapshot.files[&RepoPath::new(path).unwrap()]
-            .bytes()
-            .unwrap()
-            .clone();
+        let entry = snapshot.files.get(&RepoPath::new(path).unwrap()).unwrap();
+        let FileEntry::Regular { content, .. } = entry else {
+            panic!("{path} is no regular file");
+        };
+        let Content::Bytes(bytes) = self.store.read(content).unwrap() else {
+            panic!("{path} is too large");
+        };
         String::from_utf8(bytes.to_vec()).unwrap()
     }
 }
@@ -434,8 +437,8 @@ fn a_removal_finds_its_document_although_discovery_knows_nothing() {
     scene.server(|server| {
         let tip = server.branches[&main()].clone();
         let files = server.store.snapshot(&tip, &FolderPath::root()).unwrap();
-        let names: Vec<&str> = files.files.keys().map(RepoPath::as_str).collect();
-        assert_eq!(names, ["apps/keep.txt"]);
+        let kept = RepoPath::new("apps/keep.txt").unwrap();
+        assert_eq!(files.files.paths(), [kept]);
     });
 }
 

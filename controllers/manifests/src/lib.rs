@@ -6,15 +6,16 @@
 //!
 //! The pipeline, in reading order: [`yaml`] reads and edits text without disturbing it; [`folder`] gives every
 //! file a role and every document an identity, and accepts or refuses the whole; `placement` says where a new
-//! document goes; [`plan`](mod@plan) joins wishes with documents and makes the edits; [`preview`] shows them.
+//! document goes; `fidelity` finds what an applier fills in; [`plan`](mod@plan) joins wishes with documents and makes the edits; [`preview`] shows them.
 
+mod fidelity;
 pub mod folder;
 mod placement;
 pub mod plan;
 pub mod preview;
 pub mod yaml;
 
-pub use folder::TypeCatalog;
+pub use folder::{Folder, TypeCatalog};
 pub use plan::{
     DecidedActions, Decision, FileContent, FileEdit, FolderVerdict, Intent, Mode, Outcome, Policy,
     PruneMode, plan,

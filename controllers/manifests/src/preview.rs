@@ -1,18 +1,31 @@
 //! The difference that an outcome makes, for people to read.
 
-use model::{Files, RepoPath};
+use model::{Content, FileEntry, FileTree, ReadError, RepoPath};
 use similar::TextDiff;
 
 use crate::plan::{FileContent, FileEdit};
 
-/// Returns the unified diff of the edits against the files they were planned on, in the form that Git prints.
-pub fn diff(files: &Files, edits: &[FileEdit]) -> String {
-    edits.iter().map(|edit| diff_file(files, edit)).collect()
+/// Returns the unified diff of the edits against the tree they were planned on, in the form that Git prints.
+///
+/// # Errors
+/// Returns the content that could not be read.
+pub fn diff(tree: FileTree<'_>, edits: &[FileEdit]) -> Result<String, ReadError> {
+    edits.iter().map(|edit| diff_file(tree, edit)).collect()
 }
 
 /// Returns the unified diff of one file.
-pub fn diff_file(files: &Files, edit: &FileEdit) -> String {
-    let before = files.get(&edit.path).and_then(|entry| entry.bytes());
+///
+/// # Errors
+/// Returns the content that could not be read.
+pub fn diff_file(tree: FileTree<'_>, edit: &FileEdit) -> Result<String, ReadError> {
+    let content = match tree.files.get(&edit.path) {
+        Some(FileEntry::Regular { content, .. }) => Some(tree.contents.read(content)?),
+        Some(FileEntry::Symlink | FileEntry::Submodule) | None => None,
+    };
+    let before = match &content {
+        Some(Content::Bytes(bytes)) => Some(bytes),
+        Some(Content::TooLarge { .. }) | None => None,
+    };
     let after = match &edit.content {
         FileContent::Plain(bytes) => Some(bytes.as_slice()),
         FileContent::Removed => None,
@@ -30,21 +43,19 @@ pub fn diff_file(files: &Files, edit: &FileEdit) -> String {
             "/dev/null".to_owned()
         }
     };
-    TextDiff::from_lines(&old, &new)
+    Ok(TextDiff::from_lines(&old, &new)
         .unified_diff()
         .context_radius(3)
         .header(
             &name('a', before.is_some(), &edit.path),
             &name('b', after.is_some(), &edit.path),
         )
-        .to_string()
+        .to_string())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use model::FileEntry;
+    use model::FilesInMemory;
 
     use super::*;
 
@@ -54,11 +65,7 @@ mod tests {
 
     #[test]
     fn e6_a_preview_names_what_comes_and_what_goes() {
-        let entry = FileEntry::Regular {
-            bytes: Arc::from(&b"a: 1\n"[..]),
-            executable: false,
-        };
-        let files = Files::from([(path("old.yaml"), entry)]);
+        let files = FilesInMemory::from_iter([(path("old.yaml"), *b"a: 1\n")]);
         let edits = [
             FileEdit {
                 path: path("new.yaml"),
@@ -70,7 +77,7 @@ mod tests {
             },
         ];
         assert_eq!(
-            diff(&files, &edits),
+            diff(files.tree(), &edits).unwrap(),
             "--- /dev/null\n+++ b/new.yaml\n@@ -0,0 +1 @@\n+b: 2\n\\ No newline at end of file\n--- a/old.yaml\n+++ /dev/null\n@@ -1 +0,0 @@\n-a: 1\n"
         );
     }

@@ -21,7 +21,10 @@ pub mod time;
 
 pub use author::{Author, Identity, Signature};
 pub use delivery::{Change, Delivery, Operation, Snapshot};
-pub use files::{FileEntry, Files};
+pub use files::{
+    Content, ContentId, Contents, Directory, FileChange, FileEntry, FileTree, Files, FilesInMemory,
+    Node, ReadError,
+};
 pub use name::{
     BranchName, CommitId, GitBranchKey, GitProviderKey, InvalidName, KubeProviderKey, Namespace,
     ObjectName, RuleKey, TargetKey, Uid,

@@ -1,6 +1,7 @@
 //! Paths inside a repository that cannot leave it.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -15,10 +16,10 @@ pub struct InvalidPath {
 }
 
 /// A file's path, relative to the root of the repository: never absolute, never with `.`, `..`, an empty
-/// part, a backslash, a control character or any spelling of `.git`.
+/// part, a backslash, a control character or any spelling of `.git`. Copies share the text.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct RepoPath(String);
+pub struct RepoPath(Arc<str>);
 
 /// A folder's path: the root of the repository (`.`) or a [`RepoPath`].
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -33,9 +34,15 @@ impl RepoPath {
     pub fn new(value: impl Into<String>) -> Result<Self, InvalidPath> {
         let value = value.into();
         match check(&value) {
-            Ok(()) => Ok(Self(value)),
+            Ok(()) => Ok(Self(value.into())),
             Err(rule) => Err(InvalidPath { value, rule }),
         }
+    }
+
+    /// Takes a path whose parts were checked before.
+    pub(crate) fn trusted(value: String) -> Self {
+        debug_assert_eq!(check(&value), Ok(()));
+        Self(value.into())
     }
 
     /// Returns the path with `/` between its parts.
@@ -53,7 +60,7 @@ impl RepoPath {
         FolderPath(
             self.0
                 .rsplit_once('/')
-                .map(|(parent, _)| Self(parent.to_owned())),
+                .map(|(parent, _)| Self(parent.into())),
         )
     }
 
@@ -98,7 +105,7 @@ impl FolderPath {
         let below = RepoPath::new(below)?;
         Ok(match &self.0 {
             None => below,
-            Some(folder) => RepoPath(format!("{folder}/{below}")),
+            Some(folder) => RepoPath(format!("{folder}/{below}").into()),
         })
     }
 
@@ -165,7 +172,7 @@ impl TryFrom<String> for RepoPath {
 
 impl From<RepoPath> for String {
     fn from(value: RepoPath) -> Self {
-        value.0
+        value.0.as_ref().to_owned()
     }
 }
 

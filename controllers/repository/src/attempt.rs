@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use model::{CommitId, FolderPath};
+use model::{CommitId, Content, ContentId, Contents, FolderPath, ReadError};
 
 use crate::error::StoreError;
-use crate::snapshot::{Snapshots, TreeSnapshot};
+use crate::snapshot::{self, Snapshots, TreeSnapshot};
 use crate::store::{self, Objects, Store};
 
 pub use crate::store::{CommitText, Pack, TreeEdit};
@@ -103,5 +103,11 @@ impl Attempt {
     pub(crate) fn into_parts(self) -> (Objects, Snapshots, Option<CommitId>) {
         let tip = self.tip.filter(|tip| self.base.as_ref() != Some(tip));
         (self.objects, self.snapshots, tip)
+    }
+}
+
+impl Contents for Attempt {
+    fn read(&self, id: &ContentId) -> Result<Content, ReadError> {
+        snapshot::content(&self.objects, id)
     }
 }

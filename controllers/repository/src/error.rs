@@ -165,14 +165,6 @@ pub enum StoreError {
     /// An edit that must not be made.
     #[error(transparent)]
     Edit(#[from] EditRefusal),
-    /// The folder holds more than we are willing to keep in memory.
-    #[error("{path} holds more than {limit} bytes of files; name a smaller folder")]
-    FolderTooLarge {
-        /// The path.
-        path: FolderPath,
-        /// The limit in bytes.
-        limit: u64,
-    },
     /// The disk does not let us.
     #[error("the object store at {} cannot be written: {what}", .dir.display())]
     Io {
@@ -198,9 +190,7 @@ impl StoreError {
             Self::Damaged { .. } | Self::UnknownCommit { .. } | Self::Io { .. } => {
                 Retry::AfterBackoff
             }
-            Self::NotAFolder { .. } | Self::FolderTooLarge { .. } | Self::Edit(_) => {
-                Retry::AfterChange
-            }
+            Self::NotAFolder { .. } | Self::Edit(_) => Retry::AfterChange,
         }
     }
 }

@@ -34,7 +34,7 @@ pub use endpoint::{Endpoint, Limits, ProxyPolicy};
 pub use error::{EditRefusal, RemoteError, Retry, StoreError};
 pub use http::HttpRemote;
 pub use remote::{PushOutcome, PushRequest, Remote};
-pub use snapshot::TreeSnapshot;
+pub use snapshot::{LARGEST_FILE, TreeSnapshot};
 pub use store::{History, Store};
 
 #[cfg(test)]

@@ -1,24 +1,24 @@
 //! Immutable reads of one folder of one commit.
 //!
-//! A snapshot keeps, beside the plain files that planning needs, the folders it was read from with their
-//! ids. The next snapshot of the same folder compares ids and reads only what differs, so that its cost
-//! follows what changed and not what there is.
+//! A snapshot shares every folder with the one before that has the same id, so its cost follows what changed and
+//! not what there is. It holds no content; the store or the attempt that it came from is asked for that.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
 use gix::ObjectId;
 use gix::objs::tree::EntryKind;
-use model::{CommitId, FileEntry, Files, FolderPath, RepoPath};
+use model::{
+    CommitId, Content, ContentId, Directory, FileEntry, Files, FolderPath, Node, ReadError,
+    RepoPath,
+};
 
 use crate::error::StoreError;
 use crate::store::Objects;
 
 /// The largest file whose content is read.
 pub const LARGEST_FILE: u64 = 1 << 20;
-/// The most bytes of files that one snapshot may hold.
-pub const LARGEST_FOLDER: u64 = 256 << 20;
 /// The deepest nesting that is read, far above what people make and below what a stack holds.
 const DEEPEST: usize = 128;
 /// How many snapshots are kept for comparing with the next.
@@ -36,7 +36,7 @@ pub struct TreeSnapshot {
     /// The folder's tree. `None` when the commit has no such folder.
     pub tree: Option<TreeId>,
     /// The entries below the folder, by their path from the root of the repository.
-    pub files: Arc<Files>,
+    pub files: Files,
     /// How many entries have a name that no path of ours can hold, or are nested too deep. They are in the
     /// commit and stay there; nothing of ours sees them.
     pub left_out: usize,
@@ -46,35 +46,6 @@ pub struct TreeSnapshot {
 /// The last snapshots, newest last.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Snapshots(VecDeque<(FolderPath, Arc<TreeSnapshot>)>);
-
-/// A folder as it was read.
-#[derive(Debug)]
-struct Directory {
-    id: ObjectId,
-    nodes: BTreeMap<String, Node>,
-    left_out: usize,
-    bytes: u64,
-}
-
-#[derive(Debug, Clone)]
-enum Node {
-    File {
-        id: ObjectId,
-        kind: EntryKind,
-        bytes: u64,
-    },
-    Folder(Arc<Directory>),
-}
-
-impl Node {
-    /// Returns the bytes of files that it holds in memory.
-    fn bytes(&self) -> u64 {
-        match self {
-            Self::File { bytes, .. } => *bytes,
-            Self::Folder(folder) => folder.bytes,
-        }
-    }
-}
 
 impl TreeId {
     /// Returns the id in hex.
@@ -89,12 +60,18 @@ impl fmt::Display for TreeId {
     }
 }
 
+impl TreeSnapshot {
+    fn is_of(&self, tree: Option<ObjectId>) -> bool {
+        let tree = tree.map(|tree| ContentId::new(tree.as_bytes()));
+        self.root.as_ref().and_then(|root| root.id) == tree
+    }
+}
+
 impl fmt::Debug for TreeSnapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TreeSnapshot")
             .field("commit", &self.commit)
             .field("tree", &self.tree)
-            .field("files", &self.files.len())
             .field("left_out", &self.left_out)
             .finish()
     }
@@ -119,9 +96,9 @@ impl Snapshots {
             .rev()
             .filter(|(of, _)| of == folder)
             .map(|(_, snapshot)| snapshot)
-            .max_by_key(|snapshot| snapshot.root.as_ref().map(|root| root.id) == tree);
+            .max_by_key(|snapshot| snapshot.is_of(tree));
         let same = |snapshot: &&Arc<TreeSnapshot>| {
-            snapshot.commit.as_ref() == commit && snapshot.root.as_ref().map(|root| root.id) == tree
+            snapshot.commit.as_ref() == commit && snapshot.is_of(tree)
         };
         if let Some(snapshot) = previous.filter(same) {
             return Ok(Arc::clone(snapshot));
@@ -174,196 +151,106 @@ fn build(
     folder: &FolderPath,
     previous: Option<&TreeSnapshot>,
 ) -> Result<TreeSnapshot, StoreError> {
-    let mut reading = Reading {
-        objects,
-        folder,
-        changes: Vec::new(),
-    };
     let before = previous.and_then(|snapshot| snapshot.root.as_ref());
     let prefix = folder.as_repo_path().map_or("", RepoPath::as_str);
     let root = match tree {
-        Some(tree) => Some(reading.directory(tree, prefix, DEEPEST, before)?),
-        None => {
-            if let Some(before) = before {
-                reading.removed(before, prefix);
-            }
-            None
-        }
+        Some(tree) => Some(directory(objects, tree, prefix, DEEPEST, before)?),
+        None => None,
     };
     Ok(TreeSnapshot {
         commit: commit.cloned(),
         tree: tree.map(|id| TreeId(id.to_string())),
-        files: reading.files(previous),
+        files: root
+            .as_ref()
+            .map_or_else(Files::default, |root| Files::new(folder, Arc::clone(root))),
         left_out: root.as_ref().map_or(0, |root| root.left_out),
         root,
     })
 }
 
-/// Reads folders and notes what differs from the ones before.
-struct Reading<'a> {
-    objects: &'a Objects,
-    folder: &'a FolderPath,
-    changes: Vec<(RepoPath, Option<FileEntry>)>,
-}
-
-impl Reading<'_> {
-    /// Returns the files of the snapshot before with the changes made.
-    fn files(self, previous: Option<&TreeSnapshot>) -> Arc<Files> {
-        match previous {
-            Some(previous) if self.changes.is_empty() => Arc::clone(&previous.files),
-            None if self.changes.is_empty() => Arc::default(),
-            previous => {
-                let mut files = previous.map_or_else(Files::new, |before| (*before.files).clone());
-                for (path, entry) in self.changes {
-                    match entry {
-                        Some(entry) => drop(files.insert(path, entry)),
-                        None => drop(files.remove(&path)),
-                    }
-                }
-                Arc::new(files)
-            }
-        }
+/// Reads a folder, or takes the one before where it is the same.
+fn directory(
+    objects: &Objects,
+    id: ObjectId,
+    prefix: &str,
+    depth: usize,
+    before: Option<&Arc<Directory>>,
+) -> Result<Arc<Directory>, StoreError> {
+    let content_id = ContentId::new(id.as_bytes());
+    if let Some(before) = before
+        && before.id == Some(content_id)
+    {
+        return Ok(Arc::clone(before));
     }
-
-    fn directory(
-        &mut self,
-        id: ObjectId,
-        prefix: &str,
-        depth: usize,
-        before: Option<&Arc<Directory>>,
-    ) -> Result<Arc<Directory>, StoreError> {
-        if let Some(before) = before
-            && before.id == id
-        {
-            return Ok(Arc::clone(before));
-        }
-        let listed = self.list(&id)?;
-        let mut directory = Directory {
-            id,
-            nodes: BTreeMap::new(),
-            left_out: 0,
-            bytes: 0,
-        };
-        for (name, kind, id) in listed {
-            let path = name
-                .and_then(|name| Some((RepoPath::new(joined(prefix, &name)).ok()?, name)))
-                .filter(|_| depth > 0);
-            let Some((path, name)) = path else {
+    let mut directory = Directory {
+        id: Some(content_id),
+        ..Directory::default()
+    };
+    for (name, kind, id) in list(objects, &id)? {
+        let known = name.as_deref().and_then(|name| known(before, name));
+        let (name, old) = match (known, name) {
+            (Some((name, old)), _) => (Arc::clone(name), Some(old)),
+            (None, Some(name)) if is_legal(prefix, &name) => (Arc::from(name), None),
+            (None, _) => {
                 directory.left_out += 1;
                 continue;
-            };
-            let old = before.and_then(|before| before.nodes.get(&name));
-            let node = self.node(path, kind, id, depth, old)?;
-            if let Node::Folder(folder) = &node {
+            }
+        };
+        let node = match kind {
+            EntryKind::Tree if depth == 0 => {
+                directory.left_out += 1;
+                continue;
+            }
+            EntryKind::Tree => {
+                let old = match old {
+                    Some(Node::Folder(old)) => Some(old),
+                    Some(Node::Entry(_)) | None => None,
+                };
+                let below = joined(prefix, &name);
+                let folder = self::directory(objects, id, &below, depth - 1, old)?;
                 directory.left_out += folder.left_out;
+                Node::Folder(folder)
             }
-            directory.bytes += node.bytes();
-            if directory.bytes > LARGEST_FOLDER {
-                return Err(StoreError::FolderTooLarge {
-                    path: self.folder.clone(),
-                    limit: LARGEST_FOLDER,
-                });
-            }
-            directory.nodes.insert(name, node);
-        }
-        for (name, node) in before.into_iter().flat_map(|before| &before.nodes) {
-            if !directory.nodes.contains_key(name) {
-                self.removed_node(node, &joined(prefix, name));
-            }
-        }
-        Ok(Arc::new(directory))
+            EntryKind::Link => Node::Entry(FileEntry::Symlink),
+            EntryKind::Commit => Node::Entry(FileEntry::Submodule),
+            EntryKind::Blob | EntryKind::BlobExecutable => Node::Entry(FileEntry::Regular {
+                content: ContentId::new(id.as_bytes()),
+                executable: kind == EntryKind::BlobExecutable,
+            }),
+        };
+        directory.nodes.push((name, node));
     }
+    // Git sorts a folder as if its name ended with a slash.
+    directory.nodes.sort_by(|(a, _), (b, _)| a.cmp(b));
+    Ok(Arc::new(directory))
+}
 
-    /// Lists a tree; a name that is not UTF-8 is `None`.
-    fn list(
-        &self,
-        id: &ObjectId,
-    ) -> Result<Vec<(Option<String>, EntryKind, ObjectId)>, StoreError> {
-        self.objects.tree(id, |tree| {
-            Ok(tree
-                .entries
-                .iter()
-                .map(|entry| {
-                    let name = std::str::from_utf8(entry.filename).ok().map(str::to_owned);
-                    (name, entry.mode.kind(), entry.oid.to_owned())
-                })
-                .collect())
-        })
-    }
+/// Finds a name that was looked at before.
+fn known<'a>(before: Option<&'a Arc<Directory>>, name: &str) -> Option<&'a (Arc<str>, Node)> {
+    let nodes = &before?.nodes;
+    let at = nodes.binary_search_by(|(other, _)| (**other).cmp(name));
+    at.ok().map(|at| &nodes[at])
+}
 
-    fn node(
-        &mut self,
-        path: RepoPath,
-        kind: EntryKind,
-        id: ObjectId,
-        depth: usize,
-        old: Option<&Node>,
-    ) -> Result<Node, StoreError> {
-        if kind == EntryKind::Tree {
-            let old = match old {
-                Some(Node::Folder(old)) => Some(old),
-                Some(Node::File { .. }) => {
-                    self.changes.push((path.clone(), None));
-                    None
-                }
-                None => None,
-            };
-            let folder = self.directory(id, path.as_str(), depth - 1, old)?;
-            return Ok(Node::Folder(folder));
-        }
-        match old {
-            Some(
-                same @ Node::File {
-                    id: old_id,
-                    kind: old_kind,
-                    ..
-                },
-            ) if *old_id == id && *old_kind == kind => return Ok(same.clone()),
-            Some(Node::Folder(old)) => self.removed(old, path.as_str()),
-            Some(Node::File { .. }) | None => {}
-        }
-        let entry = self.entry(kind, &id)?;
-        let bytes = entry.bytes().map_or(0, |bytes| bytes.len());
-        self.changes.push((path, Some(entry)));
-        Ok(Node::File {
-            id,
-            kind,
-            bytes: u64::try_from(bytes).unwrap_or(u64::MAX),
-        })
-    }
+fn is_legal(prefix: &str, name: &str) -> bool {
+    RepoPath::new(joined(prefix, name)).is_ok()
+}
 
-    fn entry(&self, kind: EntryKind, id: &ObjectId) -> Result<FileEntry, StoreError> {
-        match kind {
-            EntryKind::Link => return Ok(FileEntry::Symlink),
-            EntryKind::Commit | EntryKind::Tree => return Ok(FileEntry::Submodule),
-            EntryKind::Blob | EntryKind::BlobExecutable => {}
-        }
-        let size = self.objects.blob_size(id)?;
-        if size > LARGEST_FILE {
-            return Ok(FileEntry::TooLarge { size });
-        }
-        Ok(FileEntry::Regular {
-            bytes: self.objects.blob(id)?,
-            executable: kind == EntryKind::BlobExecutable,
-        })
-    }
-
-    fn removed(&mut self, directory: &Directory, prefix: &str) {
-        for (name, node) in &directory.nodes {
-            self.removed_node(node, &joined(prefix, name));
-        }
-    }
-
-    fn removed_node(&mut self, node: &Node, path: &str) {
-        match node {
-            Node::Folder(folder) => self.removed(folder, path),
-            Node::File { .. } => {
-                if let Ok(path) = RepoPath::new(path) {
-                    self.changes.push((path, None));
-                }
-            }
-        }
-    }
+/// Lists a tree; a name that is not UTF-8 is `None`.
+fn list(
+    objects: &Objects,
+    id: &ObjectId,
+) -> Result<Vec<(Option<String>, EntryKind, ObjectId)>, StoreError> {
+    objects.tree(id, |tree| {
+        Ok(tree
+            .entries
+            .iter()
+            .map(|entry| {
+                let name = std::str::from_utf8(entry.filename).ok().map(str::to_owned);
+                (name, entry.mode.kind(), entry.oid.to_owned())
+            })
+            .collect())
+    })
 }
 
 fn joined(prefix: &str, name: &str) -> String {
@@ -372,4 +259,21 @@ fn joined(prefix: &str, name: &str) -> String {
     } else {
         format!("{prefix}/{name}")
     }
+}
+
+/// Reads the content of a file for whoever plans.
+pub(crate) fn content(objects: &Objects, id: &ContentId) -> Result<Content, ReadError> {
+    let read = || {
+        let id = ObjectId::try_from(id.as_bytes())
+            .map_err(|_| objects.damage("an id has a length that no object has"))?;
+        let size = objects.blob_size(&id)?;
+        if size > LARGEST_FILE {
+            return Ok(Content::TooLarge { size });
+        }
+        objects.blob(&id).map(Content::Bytes)
+    };
+    read().map_err(|error: StoreError| ReadError {
+        id: *id,
+        source: Box::new(error),
+    })
 }

@@ -84,7 +84,7 @@ fn the_first_commit_starts_the_history_of_an_empty_repository() {
     assert_eq!(bench.origin.commits("main").unwrap(), [commit.as_str()]);
     let snapshot = store.snapshot(&commit, &folder(".")).unwrap();
     assert_eq!(
-        content(&snapshot, "a.yaml").as_deref(),
+        content(&store, &snapshot, "a.yaml").as_deref(),
         Some(&b"a: 1\n"[..])
     );
     bench.check_objects();

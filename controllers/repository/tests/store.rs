@@ -11,9 +11,10 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::sync::Arc;
 
-use model::{FileEntry, Signature};
+use model::{Content, Contents, FileEntry, Signature};
 use repository::{
     Attempt, CommitText, EditRefusal, ObjectFormat, Remote, Store, StoreError, TreeEdit,
+    TreeSnapshot,
 };
 use support::{
     Bench, assert_landed, attempt, commit_id, content, folder, path, remove, request, text, write,
@@ -120,8 +121,7 @@ fn folders_come_and_go_with_their_files() {
     let move_it = [remove("a/b/c.yaml"), write("a/d/e.yaml", "c\n")];
     attempt.commit(&move_it, &text("move")).unwrap().unwrap();
     let all = attempt.snapshot(&folder(".")).unwrap();
-    let paths: Vec<&str> = all.files.keys().map(|path| path.as_str()).collect();
-    assert_eq!(paths, ["a/d/e.yaml", "z.yaml"]);
+    assert_eq!(all.files.paths(), [path("a/d/e.yaml"), path("z.yaml")]);
     assert_eq!(attempt.snapshot(&folder("a/b")).unwrap().tree, None);
     let nothing_left = [remove("a/d/e.yaml"), remove("z.yaml")];
     attempt
@@ -169,14 +169,8 @@ fn a_file_and_a_folder_do_not_replace_each_other_silently() {
         write("d", "now a file\n"),
     ];
     attempt.commit(&swap, &text("swap")).unwrap().unwrap();
-    let paths: Vec<String> = attempt
-        .snapshot(&folder("."))
-        .unwrap()
-        .files
-        .keys()
-        .map(ToString::to_string)
-        .collect();
-    assert_eq!(paths, ["a/b.yaml", "d"]);
+    let after = attempt.snapshot(&folder(".")).unwrap();
+    assert_eq!(after.files.paths(), [path("a/b.yaml"), path("d")]);
 }
 
 #[test]
@@ -213,12 +207,11 @@ fn links_submodules_and_modes_are_seen_and_kept() {
     assert_eq!(entry("linked"), FileEntry::Symlink);
     assert_eq!(entry("link.yaml"), FileEntry::Symlink);
     assert_eq!(entry("module"), FileEntry::Submodule);
-    assert_eq!(
-        entry("large.bin"),
-        FileEntry::TooLarge {
-            size: (1 << 20) + 1
-        }
-    );
+    let FileEntry::Regular { content, .. } = entry("large.bin") else {
+        panic!("no regular file");
+    };
+    let size = (1 << 20) + 1;
+    assert_eq!(store.read(&content).unwrap(), Content::TooLarge { size });
     assert!(matches!(
         entry("run.sh"),
         FileEntry::Regular {
@@ -286,21 +279,24 @@ fn a_snapshot_shares_what_did_not_change() {
         (&second.commit, &second.tree),
         (&Some(commit.clone()), &first.tree)
     );
-    assert!(
-        Arc::ptr_eq(&first.files, &second.files),
-        "the folder is the same"
-    );
+    let shared = |a: &TreeSnapshot, b: &TreeSnapshot, at: &str| {
+        let directory = |of: &TreeSnapshot| Arc::clone(of.files.folder(&folder(at)).unwrap());
+        Arc::ptr_eq(&directory(a), &directory(b))
+    };
+    assert!(shared(&first, &second, "apps"), "the folder is the same");
 
     let inside = [write("apps/a.yaml", "A\n"), remove("apps/gone/c.yaml")];
     let (mut two, _) = attempt(&store, Some(&commit), &inside);
     let third = two.snapshot(&apps).unwrap();
-    let unchanged = |at: &str| {
-        let before = content(&first, at).unwrap();
-        Arc::ptr_eq(&before, &content(&third, at).unwrap())
-    };
-    assert!(unchanged("apps/sub/b.yaml"));
-    assert!(!unchanged("apps/a.yaml"));
-    assert_eq!(content(&third, "apps/gone/c.yaml"), None);
+    assert!(shared(&first, &third, "apps/sub"));
+    let changes = third.files.changes_since(&first.files);
+    let changed: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
+    assert_eq!(changed, ["apps/a.yaml", "apps/gone/c.yaml"]);
+    assert_eq!(
+        content(&two, &third, "apps/a.yaml").as_deref(),
+        Some(&b"A\n"[..])
+    );
+    assert_eq!(content(&two, &third, "apps/gone/c.yaml"), None);
     assert_eq!(third.files.len(), 2);
     // The attempt is given up; the store still knows the state before.
     drop(two);
@@ -359,12 +355,7 @@ fn a_large_flat_folder_costs_a_few_objects() {
         "commit, two trees, one content"
     );
     let after = attempt.snapshot(&folder("all")).unwrap();
-    let changed = before
-        .files
-        .iter()
-        .filter(|(path, entry)| after.files.get(path) != Some(entry))
-        .count();
-    assert_eq!(changed, 1_000);
+    assert_eq!(after.files.changes_since(&before.files).len(), 1_000);
 }
 
 #[test]

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use board::FolderState;
 use manifests::{Decision, FileContent, FileEdit, Intent, Mode, Outcome};
-use model::{Change, FolderPath, Refusal, ResourceId};
+use model::{Change, FileTree, Files, FolderPath, Refusal, ResourceId};
 use repository::{StoreError, TreeEdit};
 
 use super::fault::{folder_refusal, from_store};
-use super::workshop::Cycle;
+use super::workshop::{Cycle, Workshop};
 use super::{DraftOutcome, DraftResult, Fault, FolderScan, Verdict};
 use crate::message::TargetConfig;
 use crate::message_text;
@@ -42,11 +42,11 @@ impl Cycle<'_> {
             return Ok(DraftResult::Suspended);
         }
         let policy = self.shop.policy(&target, target.prune, &draft.types());
-        let files = match self.attempt()?.snapshot(&target.folder) {
-            Ok(snapshot) => Arc::clone(&snapshot.files),
+        let snapshot = match self.attempt()?.snapshot(&target.folder) {
+            Ok(snapshot) => snapshot,
             Err(error) => return refuse_folder(&error, &target.folder),
         };
-        let outcome = manifests::plan(&files, &intents(draft), &policy, Mode::Apply);
+        let outcome = self.plan(&snapshot.files, &intents(draft), &policy)?;
         if !outcome.folder.is_accepted() {
             return Ok(DraftResult::FolderRefused(outcome.folder.issues().to_vec()));
         }
@@ -127,10 +127,15 @@ impl Cycle<'_> {
                 .transpose();
             let state = match snapshot {
                 Ok(snapshot) => {
-                    let files = snapshot
-                        .map(|snapshot| Arc::clone(&snapshot.files))
-                        .unwrap_or_default();
-                    let verdict = manifests::plan(&files, &[], &policy, Mode::Inspect).folder;
+                    let files =
+                        snapshot.map_or_else(Files::default, |snapshot| snapshot.files.clone());
+                    let Workshop { store, folders, .. } = &mut *self.shop;
+                    let Some(store) = store else { continue };
+                    let tree = FileTree {
+                        files: &files,
+                        contents: store,
+                    };
+                    let verdict = folders.plan(tree, &[], &policy, Mode::Inspect)?.folder;
                     if verdict.is_accepted() {
                         FolderState::Accepted
                     } else {

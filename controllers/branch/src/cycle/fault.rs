@@ -1,7 +1,9 @@
 //! From what Git reports to what the machine waits out.
 
 use board::PublicationFault;
-use model::{Actor, FolderPath, IssueKind, Location, Refusal, RefusalCode, RefusalScope};
+use model::{
+    Actor, FolderPath, IssueKind, Location, ReadError, Refusal, RefusalCode, RefusalScope,
+};
 use repository::{RemoteError, StoreError};
 
 use super::Fault;
@@ -40,6 +42,11 @@ pub(super) fn from_store(error: &StoreError) -> Fault {
     store_fault(error.to_string())
 }
 
+/// Says what content that cannot be read means: the store is damaged, is dropped and fetched again.
+pub(super) fn from_read(error: &ReadError) -> Fault {
+    store_fault(error.source.to_string())
+}
+
 pub(super) fn store_fault(message: String) -> Fault {
     Fault {
         kind: PublicationFault::Store,
@@ -57,9 +64,6 @@ pub(super) fn folder_refusal(error: &StoreError, folder: &FolderPath) -> Option<
             IssueKind::ForeignFile,
             "make the path a folder again, or give the target another path",
         ),
-        StoreError::FolderTooLarge { .. } => {
-            (IssueKind::ForeignFile, "give the target a smaller folder")
-        }
         StoreError::Edit(_) => (
             IssueKind::WriteEscapesScope,
             "remove what stands in the way, or give the target another path",

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use manifests::{FileEdit, Intent, Mode, PruneMode};
-use model::{Author, CommitId, Now, RefusalScope};
+use manifests::{FileEdit, Intent, Mode, Outcome, Policy, PruneMode};
+use model::{Author, CommitId, FileTree, Files, Now, RefusalScope};
 use repository::{Attempt, CommitText, StoreError};
 
 use super::fault::{folder_refusal, from_store, store_fault};
-use super::workshop::{Cycle, Projection};
+use super::workshop::{Cycle, Projection, Workshop};
 use super::{DraftResult, Fault, Replay};
 use crate::state::{PendingWrite, WriteId};
 
@@ -48,12 +48,12 @@ impl Cycle<'_> {
         let policy = self
             .shop
             .policy(&write.target, self.prune_for(write), &write.types);
-        let files = match self.attempt()?.snapshot(&write.target.folder) {
-            Ok(snapshot) => Arc::clone(&snapshot.files),
+        let snapshot = match self.attempt()?.snapshot(&write.target.folder) {
+            Ok(snapshot) => snapshot,
             Err(error) => return self.replay_nowhere(write, &error),
         };
         let intents = [Intent::Replay(write.actions.clone())];
-        let outcome = manifests::plan(&files, &intents, &policy, Mode::Apply);
+        let outcome = self.plan(&snapshot.files, &intents, &policy)?;
         let refusals = if outcome.folder.is_accepted() {
             outcome.refusals().cloned().collect()
         } else {
@@ -146,11 +146,31 @@ impl Cycle<'_> {
         }
     }
 
+    /// Plans on what the attempt's last commit holds.
+    pub(super) fn plan(
+        &mut self,
+        files: &Files,
+        intents: &[Intent],
+        policy: &Policy,
+    ) -> Result<Outcome, Fault> {
+        let Workshop {
+            projection,
+            folders,
+            ..
+        } = &mut *self.shop;
+        let projection = projection.as_ref().ok_or_else(no_projection)?;
+        let tree = FileTree {
+            files,
+            contents: &projection.attempt,
+        };
+        folders.plan(tree, intents, policy, Mode::Apply)
+    }
+
     pub(super) fn attempt(&mut self) -> Result<&mut Attempt, Fault> {
         let projection = self.shop.projection.as_mut();
         projection
             .map(|projection| &mut projection.attempt)
-            .ok_or_else(|| store_fault("no projection".to_owned()))
+            .ok_or_else(no_projection)
     }
 
     /// Makes one commit. Its bytes follow from the arguments and the tree alone.
@@ -174,4 +194,8 @@ impl Cycle<'_> {
         let edits: Vec<_> = edits.iter().map(super::decide::tree_edit).collect();
         projection.attempt.commit(&edits, &text)
     }
+}
+
+fn no_projection() -> Fault {
+    store_fault("no projection".to_owned())
 }

@@ -1,15 +1,16 @@
 //! What the Git job works with, and the order in which it works.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use board::{ProvedBy, PublicationFault};
-use manifests::{Policy, TypeCatalog};
-use model::{CommitId, ServedType, TargetKey};
+use manifests::{Folder, Intent, Mode, Outcome, Policy, TypeCatalog};
+use model::{CommitId, FileTree, FolderPath, ServedType, TargetKey};
 use repository::{Attempt, ObjectFormat, Remote, Store};
 
-use super::fault::{from_remote, from_store, store_fault};
+use super::fault::{from_read, from_remote, from_store, store_fault};
 use super::{CycleOutcome, CycleRequest, Fault, Unanswered};
 use crate::message::TargetConfig;
 use crate::state::{BranchIdentity, PendingWrite, WriteId};
@@ -32,6 +33,34 @@ pub struct Workshop {
     pub(super) store: Option<Store>,
     pub(super) ground: Option<Ground>,
     pub(super) projection: Option<Projection>,
+    /// What is known of each target's folder. Brought from commit to commit at the cost of what differs.
+    pub(super) folders: Folders,
+}
+
+/// The folders of a branch's targets, as they were last read.
+#[derive(Default)]
+pub(super) struct Folders(BTreeMap<FolderPath, Folder>);
+
+impl Folders {
+    /// Plans on what a commit holds.
+    pub(super) fn plan(
+        &mut self,
+        tree: FileTree<'_>,
+        intents: &[Intent],
+        policy: &Policy,
+        mode: Mode,
+    ) -> Result<Outcome, Fault> {
+        let folder = self
+            .0
+            .entry(policy.folder.clone())
+            .or_insert_with(|| Folder::new(policy.folder.clone()));
+        manifests::plan(folder, tree, intents, policy, mode).map_err(|error| from_read(&error))
+    }
+
+    /// Forgets the folders that no target has any more.
+    pub(super) fn keep(&mut self, is_used: impl Fn(&FolderPath) -> bool) {
+        self.0.retain(|path, _| is_used(path));
+    }
 }
 
 /// What is built on: the branch's tip, or its parent while the branch is not on the remote.
@@ -85,6 +114,7 @@ impl Workshop {
             store: None,
             ground: None,
             projection: None,
+            folders: Folders::default(),
         }
     }
 
@@ -104,6 +134,7 @@ impl Workshop {
             looked: false,
         };
         let result = cycle.work();
+        cycle.forget_folders();
         let mut outcome = cycle.outcome;
         if let Err(fault) = result {
             if fault.kind == PublicationFault::Store {
@@ -146,6 +177,7 @@ impl Workshop {
         self.store = None;
         self.projection = None;
         self.ground = None;
+        self.folders = Folders::default();
         if let Err(fault) = remove_folder(&self.folder) {
             tracing::warn!(branch = %self.identity.key, "{}", fault.message);
         }
@@ -159,10 +191,10 @@ impl Workshop {
         prune: manifests::PruneMode,
         types: &[Arc<ServedType>],
     ) -> Policy {
-        let mut catalog = TypeCatalog::clone(&self.catalogs.of(&target.key));
+        let mut catalog = self.catalogs.of(&target.key);
         for served in types {
             if catalog.find(&served.type_id.group, &served.kind).is_none() {
-                catalog.insert(served);
+                Arc::make_mut(&mut catalog).insert(served);
             }
         }
         let mut policy = Policy::new(target.folder.clone(), catalog);
@@ -214,6 +246,15 @@ impl Cycle<'_> {
         Err(contended(format!(
             "the branch moved {ATTEMPTS} times before the push arrived"
         )))
+    }
+
+    fn forget_folders(&mut self) {
+        let targets = &self.request.targets;
+        let pending = &self.pending;
+        self.shop.folders.keep(|path| {
+            targets.iter().any(|target| target.folder == *path)
+                || pending.iter().any(|write| write.target.folder == *path)
+        });
     }
 
     /// Finds out whether the push that was never answered has landed.

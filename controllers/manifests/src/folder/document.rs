@@ -1,12 +1,16 @@
 //! One Kubernetes document of a folder, with its identity.
 
+use std::sync::Arc;
+
 use model::{Namespace, ObjectName, RepoPath, ResourceId};
 use serde_json::Value;
 
+use super::digest::Digest;
 use crate::folder::TypeCatalog;
 use crate::yaml::Reading;
 
-/// A Kubernetes document: it has an `apiVersion`, a `kind` and a `metadata.name`.
+/// A Kubernetes document: it has an `apiVersion`, a `kind` and a `metadata.name`. What it means is not kept;
+/// its digest is.
 #[derive(Clone, PartialEq)]
 pub struct Document {
     /// Its file.
@@ -16,18 +20,16 @@ pub struct Document {
     /// The line where it starts, counted from 1.
     pub line: u32,
     /// `apiVersion` as it is written.
-    pub api_version: String,
-    /// `kind` as it is written.
-    pub kind: String,
+    pub api_version: Box<str>,
     /// Which object it is.
     pub join: Join,
-    /// What it means.
-    pub value: Value,
+    /// What it means, as a hash.
+    pub digest: Digest,
     /// Whether SOPS encrypted it.
     pub encrypted: bool,
     /// What makes it unsafe to edit, with its line. It claims its identity all the same (IX-6).
     pub problem: Option<(u32, String)>,
-    pub(crate) claim: Claim,
+    written: Claim,
 }
 
 /// Which object a document stands for.
@@ -45,12 +47,21 @@ pub enum Join {
 }
 
 /// What makes two documents the same one: version-free, so that two versions of one object clash.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Claim {
-    group: String,
-    kind: String,
-    namespace: Option<String>,
-    name: String,
+    group: Box<str>,
+    kind: Box<str>,
+    namespace: Option<Box<str>>,
+    name: Box<str>,
+}
+
+/// What documents are joined with objects by.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Joining {
+    /// The kinds that are known.
+    pub catalog: Arc<TypeCatalog>,
+    /// The namespace that documents without one belong to; usually there is none, and they belong to no object.
+    pub namespace: Option<Namespace>,
 }
 
 /// What a document of a text turned out to be.
@@ -65,15 +76,8 @@ pub(crate) enum Content {
     Other,
 }
 
-/// Says what a document of a text is. `namespace` is the one that documents without a namespace belong to, where
-/// the target says so.
-pub(crate) fn classify(
-    path: &RepoPath,
-    index: usize,
-    reading: Reading,
-    catalog: &TypeCatalog,
-    namespace: Option<&Namespace>,
-) -> Content {
+/// Says what a document of a text is. It is not joined yet.
+pub(crate) fn classify(path: &RepoPath, index: usize, reading: Reading) -> Content {
     if reading.is_empty {
         return Content::Empty;
     }
@@ -81,7 +85,7 @@ pub(crate) fn classify(
         value
             .and_then(Value::as_str)
             .filter(|text| !text.is_empty())
-            .map(str::to_owned)
+            .map(Box::<str>::from)
     };
     let metadata = reading.value.get("metadata");
     let api_version = text(reading.value.get("apiVersion"));
@@ -95,60 +99,63 @@ pub(crate) fn classify(
     let Some(name) = text(metadata.and_then(|metadata| metadata.get("name"))) else {
         return Content::Other;
     };
-    let group = api_version
-        .split_once('/')
-        .map_or("", |(group, _)| group)
-        .to_owned();
-    let mut claim = Claim {
-        namespace: text(metadata.and_then(|metadata| metadata.get("namespace"))),
-        group,
-        kind: kind.clone(),
-        name,
-    };
-    let join = join(&mut claim, catalog, namespace);
+    let group = api_version.split_once('/').map_or("", |(group, _)| group);
     Content::Document(Box::new(Document {
         path: path.clone(),
         index,
         line: reading.line,
+        written: Claim {
+            group: group.into(),
+            kind,
+            namespace: text(metadata.and_then(|metadata| metadata.get("namespace"))),
+            name,
+        },
         api_version,
-        kind,
-        join,
+        join: Join::UnknownKind,
+        digest: Digest::of(&reading.value),
         encrypted: is_encrypted(&reading.value),
-        value: reading.value,
         problem: reading.problem,
-        claim,
     }))
 }
 
-fn join(claim: &mut Claim, catalog: &TypeCatalog, namespace: Option<&Namespace>) -> Join {
-    let Some(known) = catalog.find(&claim.group, &claim.kind) else {
-        return Join::UnknownKind;
-    };
-    if !known.namespaced {
-        claim.namespace = None;
-    } else if claim.namespace.is_none() {
-        claim.namespace = namespace.map(|namespace| namespace.as_str().to_owned());
-        if claim.namespace.is_none() {
-            return Join::NoNamespace;
+impl Joining {
+    /// Joins a document with its object and returns what it claims.
+    pub(crate) fn join(&self, document: &mut Document) -> Claim {
+        let mut claim = document.written.clone();
+        document.join = self.find(&mut claim);
+        claim
+    }
+
+    fn find(&self, claim: &mut Claim) -> Join {
+        let Some(known) = self.catalog.find(&claim.group, &claim.kind) else {
+            return Join::UnknownKind;
+        };
+        if !known.namespaced {
+            claim.namespace = None;
+        } else if claim.namespace.is_none() {
+            claim.namespace = self.namespace.as_ref().map(|one| one.as_str().into());
+            if claim.namespace.is_none() {
+                return Join::NoNamespace;
+            }
         }
-    }
-    // A name that SOPS encrypted is no name: such a document is never touched (SE-9).
-    let is_sealed = |text: &str| text.starts_with("ENC[");
-    if is_sealed(&claim.name) || claim.namespace.as_deref().is_some_and(is_sealed) {
-        return Join::NoObject;
-    }
-    let namespace = match claim.namespace.clone().map(Namespace::new) {
-        None => None,
-        Some(Ok(namespace)) => Some(namespace),
-        Some(Err(_)) => return Join::NoObject,
-    };
-    match ObjectName::new(claim.name.clone()) {
-        Ok(name) => Join::Object(ResourceId {
-            type_id: known.type_id.clone(),
-            namespace,
-            name,
-        }),
-        Err(_) => Join::NoObject,
+        // A name that SOPS encrypted is no name: such a document is never touched (SE-9).
+        let is_sealed = |text: &str| text.starts_with("ENC[");
+        if is_sealed(&claim.name) || claim.namespace.as_deref().is_some_and(is_sealed) {
+            return Join::NoObject;
+        }
+        let namespace = match claim.namespace.as_deref().map(Namespace::new) {
+            None => None,
+            Some(Ok(namespace)) => Some(namespace),
+            Some(Err(_)) => return Join::NoObject,
+        };
+        match ObjectName::new(&*claim.name) {
+            Ok(name) => Join::Object(ResourceId {
+                type_id: known.type_id.clone(),
+                namespace,
+                name,
+            }),
+            Err(_) => Join::NoObject,
+        }
     }
 }
 
@@ -170,10 +177,21 @@ impl Document {
 
     /// Returns the document's name for messages: kind and name as they are written.
     pub fn title(&self) -> String {
-        match &self.claim.namespace {
-            Some(namespace) => format!("{} {namespace}/{}", self.kind, self.claim.name),
-            None => format!("{} {}", self.kind, self.claim.name),
+        let Claim { kind, name, .. } = &self.written;
+        match &self.written.namespace {
+            Some(namespace) => format!("{kind} {namespace}/{name}"),
+            None => format!("{kind} {name}"),
         }
+    }
+
+    /// Returns `kind` as it is written.
+    pub fn kind(&self) -> &str {
+        &self.written.kind
+    }
+
+    /// Says whether the document names its namespace.
+    pub fn has_namespace(&self) -> bool {
+        self.written.namespace.is_some()
     }
 }
 

@@ -1,22 +1,24 @@
 //! A folder of manifests as plain values, and whether it may be written at all.
 //!
-//! [`Folder::read`] gives every file one role and every document its identity; [`Folder::accept`] turns the
-//! result into an [`AcceptedFolder`] or into every issue at once. Only an accepted folder is ever planned on.
-//! Nothing here looks at what is wanted: a folder is judged by its own bytes. Builds (kustomize) and ignore
-//! rules are not read yet; a folder that has them is refused by name.
+//! [`Folder`] gives every file one role and every document its identity, and is brought from commit to commit by
+//! reading only what differs; [`Folder::accept`] turns it into an [`AcceptedFolder`] or into every issue at once.
+//! Only an accepted folder is ever planned on. Nothing here looks at what is wanted: a folder is judged by its own
+//! bytes. Builds (kustomize) and ignore rules are not read yet; a folder that has them is refused by name.
 //!
-//! Reading order: `role` (what a file is), [`document`](Document) (what a document is), `read`, `issue`, `accept`.
+//! Reading order: `role` (what a file is), [`document`](Document) (what a document is), `scan` (one file), `index`
+//! (the whole folder); `issue` words the issues, `digest` stands for what documents say.
 
-mod accept;
 mod catalog;
+mod digest;
 mod document;
+mod index;
 mod issue;
-mod read;
 mod role;
+mod scan;
 #[cfg(test)]
 mod tests;
 
-pub use accept::AcceptedFolder;
-pub use catalog::{KnownType, TypeCatalog};
-pub use document::{Document, Join};
-pub use read::{Folder, ManagedFile};
+pub use catalog::{KnownType, TypeCatalog, built_in_types, custom_type};
+pub use digest::Digest;
+pub use document::{Document, Join, Joining};
+pub use index::{AcceptedFolder, Folder};

@@ -15,8 +15,6 @@ pub(crate) enum Role {
     SopsConfig,
     /// YAML that may hold managed documents.
     Candidate,
-    /// YAML above the size limit.
-    TooLarge,
     /// A symbolic link where content is expected.
     Link,
     /// A submodule.
@@ -32,19 +30,14 @@ pub(crate) fn role(below: &str, entry: &FileEntry) -> Role {
         FileEntry::Submodule => return Role::Submodule,
         FileEntry::Symlink if is_opaque_link(name) => return Role::Link,
         FileEntry::Symlink => return Role::Passenger,
-        FileEntry::Regular { .. } | FileEntry::TooLarge { .. } => {}
+        FileEntry::Regular { .. } => {}
     }
     match name {
         ".gittargetignore" if below == name => Role::IgnoreRules,
         ".gittargetignore" => Role::MisplacedIgnoreRules,
         "kustomization.yaml" | "kustomization.yml" | "Kustomization" => Role::Kustomization,
         ".sops.yaml" => Role::SopsConfig,
-        _ if is_yaml(name) => match entry {
-            FileEntry::TooLarge { .. } => Role::TooLarge,
-            FileEntry::Regular { .. } | FileEntry::Symlink | FileEntry::Submodule => {
-                Role::Candidate
-            }
-        },
+        _ if is_yaml(name) => Role::Candidate,
         _ => Role::Passenger,
     }
 }

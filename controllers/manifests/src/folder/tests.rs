@@ -1,8 +1,10 @@
 use std::sync::Arc;
 
-use model::{Actor, FileEntry, Files, FolderPath, IssueKind, RepoPath, ServedType, TypeId};
+use model::{
+    Actor, FileEntry, FileTree, FilesInMemory, FolderPath, IssueKind, RepoPath, ServedType, TypeId,
+};
 
-use super::{AcceptedFolder, Folder, Join, TypeCatalog};
+use super::{Document, Folder, Join, Joining, TypeCatalog};
 
 fn served(group: &str, resource: &str, kind: &str, namespaced: bool) -> ServedType {
     ServedType {
@@ -24,24 +26,56 @@ fn catalog() -> TypeCatalog {
     .collect()
 }
 
-fn regular(text: &str) -> FileEntry {
-    FileEntry::Regular {
-        bytes: Arc::from(text.as_bytes()),
-        executable: false,
+#[derive(Clone)]
+enum Entry {
+    Text(String),
+    Other(FileEntry),
+}
+
+const LINK: Entry = Entry::Other(FileEntry::Symlink);
+const MODULE: Entry = Entry::Other(FileEntry::Submodule);
+
+fn regular(text: &str) -> Entry {
+    Entry::Text(text.to_owned())
+}
+
+fn in_memory(files: &[(&str, Entry)]) -> FilesInMemory {
+    let mut made = FilesInMemory::default();
+    for (path, entry) in files {
+        let path = RepoPath::new(*path).unwrap();
+        match entry {
+            Entry::Text(text) => made.put(&path, text.as_bytes()),
+            Entry::Other(entry) => made.put_entry(&path, entry.clone()),
+        }
+    }
+    made
+}
+
+fn joining() -> Joining {
+    Joining {
+        catalog: Arc::new(catalog()),
+        namespace: None,
     }
 }
 
-fn read(files: &[(&str, FileEntry)]) -> Folder {
-    let files: Files = files
-        .iter()
-        .map(|(path, entry)| (RepoPath::new(*path).unwrap(), entry.clone()))
-        .collect();
-    Folder::read(&files, &FolderPath::new("live").unwrap(), &catalog(), None)
+fn read(files: &[(&str, Entry)]) -> Folder {
+    let mut folder = Folder::new(FolderPath::new("live").unwrap());
+    folder.update(in_memory(files).tree(), &joining()).unwrap();
+    folder
+}
+
+fn document(folder: &Folder, path: &str) -> Document {
+    let path = RepoPath::new(path).unwrap();
+    folder.accept().unwrap().documents_of(&path).unwrap()[0].clone()
 }
 
 /// Returns the issues as `kind path:line`.
-fn issues(files: &[(&str, FileEntry)]) -> Vec<String> {
-    let Err(issues) = read(files).accept() else {
+fn issues(files: &[(&str, Entry)]) -> Vec<String> {
+    issues_of(&read(files))
+}
+
+fn issues_of(folder: &Folder) -> Vec<String> {
+    let Err(issues) = folder.accept() else {
         return Vec::new();
     };
     issues
@@ -53,10 +87,6 @@ fn issues(files: &[(&str, FileEntry)]) -> Vec<String> {
             format!("{} {}{line}", issue.issue.unwrap(), at.path)
         })
         .collect()
-}
-
-fn accepted(files: &[(&str, FileEntry)]) -> AcceptedFolder {
-    read(files).accept().unwrap()
 }
 
 fn config_map(name: &str) -> String {
@@ -73,13 +103,12 @@ fn sc_1_each_entry_has_one_role() {
         ("live/.gittargetignore", regular("# nothing\n\n")),
         ("live/.sops.yaml", regular("creation_rules: []\n")),
         ("live/empty.yaml", regular("# only a comment\n")),
-        ("live/notes.txt", FileEntry::Symlink),
-        ("live/LICENSE", FileEntry::Symlink),
+        ("live/notes.txt", LINK),
+        ("live/LICENSE", LINK),
         ("elsewhere/kustomization.yaml", regular("resources: []\n")),
-        ("live/big.bin", FileEntry::TooLarge { size: 1 << 30 }),
     ];
     assert_eq!(issues(&harmless), Vec::<String>::new());
-    assert_eq!(accepted(&harmless).facts().documents, 1);
+    assert_eq!(read(&harmless).accept().unwrap().facts().documents, 1);
 }
 
 #[test]
@@ -100,13 +129,13 @@ fn a4_1_every_issue_is_reported_at_once_and_in_order() {
             )),
         ),
         ("live/k/kustomization.yaml", regular("resources: []\n")),
-        ("live/link.yaml", FileEntry::Symlink),
+        ("live/link.yaml", LINK),
         (
             "live/list.yaml",
             regular("apiVersion: v1\nkind: List\nitems: []\n"),
         ),
-        ("live/other", FileEntry::Symlink),
-        ("live/sub", FileEntry::Submodule),
+        ("live/other", LINK),
+        ("live/sub", MODULE),
         ("live/values.yaml", regular("replicas: 1\n")),
         ("live/x.sops.yaml", regular(&config_map("z"))),
     ];
@@ -165,8 +194,8 @@ fn ix_3_identity_is_free_of_the_version_and_of_the_file() {
 #[test]
 fn ix_6_a_document_that_cannot_be_edited_claims_its_identity() {
     let twice = format!("{}data: {{}}\ndata: {{}}\n", config_map("x"));
-    let folder = accepted(&[("live/a.yaml", regular(&twice))]);
-    let document = folder.documents().next().unwrap();
+    let folder = read(&[("live/a.yaml", regular(&twice))]);
+    let document = document(&folder, "live/a.yaml");
     assert!(document.id().is_some());
     assert_eq!(document.problem.as_ref().unwrap().0, 7);
     let copy = [
@@ -178,7 +207,7 @@ fn ix_6_a_document_that_cannot_be_edited_claims_its_identity() {
 
 #[test]
 fn ix_10_ns_4_documents_without_an_object_are_accepted_and_belong_to_none() {
-    let folder = accepted(&[
+    let folder = read(&[
         (
             "live/a.yaml",
             regular("apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n"),
@@ -192,11 +221,12 @@ fn ix_10_ns_4_documents_without_an_object_are_accepted_and_belong_to_none() {
             regular("apiVersion: v1\nkind: Namespace\nmetadata: {name: ns}\n"),
         ),
     ]);
-    let joins: Vec<&Join> = folder.documents().map(|document| &document.join).collect();
-    assert_eq!(joins[0], &Join::UnknownKind);
-    assert_eq!(joins[1], &Join::NoNamespace);
-    assert!(matches!(joins[2], Join::Object(id) if id.namespace.is_none()));
-    let facts = folder.facts();
+    let join = |path| document(&folder, path).join;
+    assert_eq!(join("live/a.yaml"), Join::UnknownKind);
+    assert_eq!(join("live/b.yaml"), Join::NoNamespace);
+    assert!(matches!(join("live/c.yaml"), Join::Object(id) if id.namespace.is_none()));
+    let accepted = folder.accept().unwrap();
+    let facts = accepted.facts();
     assert_eq!((facts.unknown_kinds, facts.without_namespace), (1, 1));
 }
 
@@ -204,22 +234,103 @@ fn ix_10_ns_4_documents_without_an_object_are_accepted_and_belong_to_none() {
 fn se_9_a_document_whose_identity_is_encrypted_belongs_to_no_object() {
     let sealed = config_map("\"ENC[AES256_GCM,data:aa]\"")
         .replace("namespace: a\n", "namespace: a\nsops: {mac: m}\n");
-    let folder = accepted(&[("live/a.sops.yaml", regular(&sealed))]);
-    let document = folder.documents().next().unwrap();
+    let folder = read(&[("live/a.sops.yaml", regular(&sealed))]);
+    let document = document(&folder, "live/a.sops.yaml");
     assert_eq!(document.join, Join::NoObject);
     assert!(document.encrypted);
 }
 
 #[test]
 fn sc_7_a_folder_behind_a_link_is_refused() {
-    assert_eq!(
-        issues(&[("live", FileEntry::Symlink)]),
-        ["foreign-symlink live"]
-    );
+    assert_eq!(issues(&[("live", LINK)]), ["foreign-symlink live"]);
 }
 
 #[test]
 fn pi_8_a_missing_folder_is_an_empty_one() {
-    assert!(accepted(&[]).is_empty());
-    assert!(accepted(&[("elsewhere/a.yaml", regular(""))]).is_empty());
+    assert!(read(&[]).accept().unwrap().is_empty());
+    let elsewhere = read(&[("elsewhere/a.yaml", regular(""))]);
+    assert!(elsewhere.accept().unwrap().is_empty());
+}
+
+#[test]
+fn pi_8_content_that_cannot_be_read_is_an_error_and_is_read_at_the_next_try() {
+    let files = in_memory(&[("live/a.yaml", regular(&config_map("x")))]);
+    let nothing = FilesInMemory::default();
+    let without_content = |files| FileTree {
+        files,
+        contents: &nothing,
+    };
+    let mut folder = Folder::new(FolderPath::new("live").unwrap());
+    folder.update(files.tree(), &joining()).unwrap();
+    folder
+        .update(without_content(&files.files), &joining())
+        .unwrap();
+
+    let mut changed = files.clone();
+    changed.put(
+        &RepoPath::new("live/a.yaml").unwrap(),
+        config_map("second").as_bytes(),
+    );
+    let unreadable = without_content(&changed.files);
+    assert!(folder.update(unreadable, &joining()).is_err());
+    folder.update(changed.tree(), &joining()).unwrap();
+    let accepted = folder.accept().unwrap();
+    assert_eq!(accepted.objects().next().unwrap().name.as_str(), "second");
+}
+
+/// Every step from one random folder to the next gives what reading afresh gives.
+#[test]
+fn pi_1_a_folder_that_is_kept_is_the_folder_read_afresh() {
+    let texts = [
+        config_map("x"),
+        config_map("second"),
+        format!("{}---\n{}", config_map("x"), config_map("z")),
+        format!("{}sops: {{mac: m}}\n", config_map("second")),
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n".to_owned(),
+        "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n".to_owned(),
+        "a: [\n".to_owned(),
+        "# nothing\n".to_owned(),
+    ];
+    let paths = [
+        "live/a.yaml",
+        "live/b/c.yaml",
+        "live/b/d.yaml",
+        "live/.gittargetignore",
+        "other/x.yaml",
+    ];
+    let mut state = 1_u64;
+    let mut next = |below: usize| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).unwrap() % below
+    };
+    let mut kept = Folder::new(FolderPath::new("live").unwrap());
+    let mut files = FilesInMemory::default();
+    for step in 0..2000 {
+        let path = RepoPath::new(paths[next(paths.len())]).unwrap();
+        match next(10) {
+            0..3 => files.remove(&path),
+            3 => files.put_entry(&path, FileEntry::Symlink),
+            _ => files.put(&path, texts[next(texts.len())].as_bytes()),
+        }
+        let mut joining = joining();
+        if next(5) == 0 {
+            joining.namespace = Some(model::Namespace::new("a").unwrap());
+        }
+        if next(7) == 0 {
+            joining.catalog = Arc::default();
+        }
+        kept.update(files.tree(), &joining).unwrap();
+        let mut fresh = Folder::new(FolderPath::new("live").unwrap());
+        fresh.update(files.tree(), &joining).unwrap();
+        assert_eq!(issues_of(&kept), issues_of(&fresh), "step {step}");
+        if let (Ok(kept), Ok(fresh)) = (kept.accept(), fresh.accept()) {
+            assert_eq!(kept.facts(), fresh.facts(), "step {step}");
+            assert!(kept.objects().eq(fresh.objects()), "step {step}");
+            for id in fresh.objects() {
+                assert_eq!(kept.find(id), fresh.find(id), "step {step}");
+            }
+        }
+    }
 }

@@ -19,12 +19,13 @@ mod policy;
 mod refuse;
 #[cfg(test)]
 mod tests;
+mod texts;
 mod wanted;
 mod wishes;
 
-use model::{Files, Refusal, ResourceId};
+use model::{FileTree, ReadError, Refusal, ResourceId};
 
-use crate::folder::Folder;
+use crate::folder::{Folder, Joining};
 use planner::Planner;
 use wishes::Wishes;
 
@@ -36,40 +37,58 @@ pub use outcome::{
 };
 pub use policy::{Mode, Policy, PruneMode};
 
-/// Plans a batch of intents on the files of one commit. Files outside the policy's folder are not looked at.
-pub fn plan(files: &Files, intents: &[Intent], policy: &Policy, mode: Mode) -> Outcome {
-    let mut wishes = wishes::named(intents);
+/// Plans a batch of intents on the files of one commit. `folder` is what is known of the policy's folder from an
+/// earlier commit, or [`Folder::new`]; it is brought to this commit, and only what differs is read. Files outside
+/// of the policy's folder are not looked at.
+///
+/// # Errors
+/// Returns the content that could not be read; nothing is planned then (PI-8).
+pub fn plan(
+    folder: &mut Folder,
+    tree: FileTree<'_>,
+    intents: &[Intent],
+    policy: &Policy,
+    mode: Mode,
+) -> Result<Outcome, ReadError> {
+    if *folder.path() != policy.folder {
+        *folder = Folder::new(policy.folder.clone());
+    }
+    let mut wishes = match mode {
+        Mode::Inspect => Wishes::new(),
+        Mode::Apply | Mode::Preview => wishes::named(intents),
+    };
     let namespaces = wishes::source_namespaces(&wishes, intents);
-    let catalog = wishes::complete_catalog(&policy.catalog, &wishes);
     let bare = policy.serialize_namespace == Some(false);
     let single = match namespaces.iter().next() {
-        Some(Some(namespace)) if bare && namespaces.len() == 1 => Some(namespace),
+        Some(Some(namespace)) if bare && namespaces.len() == 1 => Some(namespace.clone()),
         _ => None,
     };
-    let folder = match Folder::read(files, &policy.folder, &catalog, single).accept() {
-        Ok(folder) => folder,
-        Err(issues) => return refused(issues, &wishes, mode),
+    let joining = Joining {
+        catalog: wishes::complete_catalog(&policy.catalog, &wishes),
+        namespace: single,
     };
-    if mode == Mode::Inspect {
-        return Planner::new(files, &folder, policy).plan(&Wishes::new());
-    }
-    if bare && (namespaces.len() > 1 || namespaces.contains(&None)) {
-        return Outcome {
-            folder: FolderVerdict::Accepted(folder.facts()),
+    folder.update(tree, &joining)?;
+    let folder = match folder.accept() {
+        Ok(folder) => folder,
+        Err(issues) => return Ok(refused(issues, &wishes)),
+    };
+    let is_planned = mode != Mode::Inspect;
+    if is_planned && bare && (namespaces.len() > 1 || namespaces.contains(&None)) {
+        return Ok(Outcome {
+            folder: FolderVerdict::Accepted(folder.facts().clone()),
             decisions: decide_all(&wishes, refuse::several_namespaces),
             ..Outcome::nothing()
-        };
+        });
     }
-    wishes::add_swept(&mut wishes, intents, &folder);
-    Planner::new(files, &folder, policy).plan(&wishes)
+    if is_planned {
+        wishes::add_swept(&mut wishes, intents, folder);
+    }
+    Planner::new(tree, folder, policy).plan(&wishes)
 }
 
 /// Answers for a folder that is not accepted: its issues, and a refusal for each object (D51).
-fn refused(issues: Vec<Refusal>, wishes: &Wishes, mode: Mode) -> Outcome {
-    let decisions = match mode {
-        Mode::Inspect => Vec::new(),
-        Mode::Apply | Mode::Preview => decide_all(wishes, |id| refuse::folder(id, &issues)),
-    };
+fn refused(issues: Vec<Refusal>, wishes: &Wishes) -> Outcome {
+    let decisions = decide_all(wishes, |id| refuse::folder(id, &issues));
     Outcome {
         folder: FolderVerdict::Refused(issues),
         decisions,

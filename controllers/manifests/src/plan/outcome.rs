@@ -1,8 +1,9 @@
 //! What a plan answers.
 
-use model::{Files, Refusal, RepoPath, ResourceId};
+use model::{FileTree, ReadError, Refusal, RepoPath, ResourceId};
 use serde::Serialize;
 
+use crate::folder::{Document, Join};
 use crate::plan::DecidedActions;
 use crate::preview;
 
@@ -152,6 +153,30 @@ pub enum RetainedReason {
     PruneOnEvent,
 }
 
+impl FolderFacts {
+    /// Counts a document in.
+    pub(crate) fn add(&mut self, document: &Document) {
+        self.adjust(document, |count| *count += 1);
+    }
+
+    /// Counts a document out.
+    pub(crate) fn subtract(&mut self, document: &Document) {
+        self.adjust(document, |count| *count -= 1);
+    }
+
+    fn adjust(&mut self, document: &Document, adjust: impl Fn(&mut usize)) {
+        adjust(&mut self.documents);
+        match document.join {
+            Join::UnknownKind => adjust(&mut self.unknown_kinds),
+            Join::NoNamespace => adjust(&mut self.without_namespace),
+            Join::Object(_) | Join::NoObject => {}
+        }
+        if document.encrypted {
+            adjust(&mut self.encrypted);
+        }
+    }
+}
+
 impl FolderVerdict {
     /// Says whether the folder may be written.
     pub fn is_accepted(&self) -> bool {
@@ -201,9 +226,12 @@ impl Outcome {
         self.edits.is_empty()
     }
 
-    /// Returns the unified diff of all edits against the files that were planned on.
-    pub fn diff(&self, files: &Files) -> String {
-        preview::diff(files, &self.edits)
+    /// Returns the unified diff of all edits against the tree that was planned on.
+    ///
+    /// # Errors
+    /// Returns the content that could not be read.
+    pub fn diff(&self, tree: FileTree<'_>) -> Result<String, ReadError> {
+        preview::diff(tree, &self.edits)
     }
 }
 

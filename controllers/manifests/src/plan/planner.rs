@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use model::{DesiredObject, FileEntry, Files, Refusal, RepoPath, ResourceId};
+use model::{DesiredObject, FileEntry, FileTree, ReadError, Refusal, RepoPath, ResourceId};
 use serde_json::Value;
 
 use super::edits::{Edit, FileWork, NewText, apply};
@@ -14,57 +14,66 @@ use super::outcome::{
 };
 use super::policy::{Policy, PruneMode};
 use super::refuse::{self, Unplaced};
+use super::texts::Texts;
 use super::wanted::{content, wanted, without_namespace};
 use super::wishes::{Wish, Wishes};
 use super::{bootstrap, check};
-use crate::folder::{AcceptedFolder, Document};
+use crate::fidelity::divergences;
+use crate::folder::{AcceptedFolder, Digest, Document};
 use crate::placement;
 use crate::yaml;
 
 /// Turns wishes into work on files, and the work into edits and decisions.
 pub(crate) struct Planner<'a> {
-    files: &'a Files,
-    folder: &'a AcceptedFolder,
+    tree: FileTree<'a>,
+    folder: AcceptedFolder<'a>,
     policy: &'a Policy,
+    texts: Texts<'a>,
     work: BTreeMap<RepoPath, FileWork>,
     decisions: BTreeMap<ResourceId, Decision>,
 }
 
 impl<'a> Planner<'a> {
-    pub(crate) fn new(files: &'a Files, folder: &'a AcceptedFolder, policy: &'a Policy) -> Self {
+    pub(crate) fn new(tree: FileTree<'a>, folder: AcceptedFolder<'a>, policy: &'a Policy) -> Self {
         Self {
-            files,
+            tree,
             folder,
             policy,
+            texts: Texts::new(tree),
             work: BTreeMap::new(),
             decisions: BTreeMap::new(),
         }
     }
 
-    pub(crate) fn plan(mut self, wishes: &Wishes) -> Outcome {
+    pub(crate) fn plan(mut self, wishes: &Wishes) -> Result<Outcome, ReadError> {
         for (id, wish) in wishes {
             let decision = match wish {
-                Wish::Upsert(object) => self.upsert(id, object),
+                Wish::Upsert(object) => self.upsert(id, object)?,
                 Wish::Remove(cause) => self.remove(id, *cause),
             };
             self.decisions.insert(id.clone(), decision);
         }
-        let mut edits = self.edit_files();
+        let mut edits = self.edit_files()?;
         if self.policy.bootstrap && self.folder.is_empty() && !edits.is_empty() {
             edits.extend(bootstrap::files(&self.policy.folder));
             edits.sort_by(|a, b| a.path.cmp(&b.path));
         }
-        self.outcome(wishes, edits)
+        Ok(self.outcome(wishes, edits))
     }
 
-    fn upsert(&mut self, id: &ResourceId, object: &Arc<DesiredObject>) -> Decision {
-        let document = self.folder.find(id);
+    fn upsert(
+        &mut self,
+        id: &ResourceId,
+        object: &Arc<DesiredObject>,
+    ) -> Result<Decision, ReadError> {
+        let folder = self.folder;
+        let document = folder.find(id);
         if object.is_sensitive() {
-            return Decision::Refused(refuse::sensitive(id, document));
+            return Ok(Decision::Refused(refuse::sensitive(id, document)));
         }
         match document {
             Some(document) => self.match_document(id, document, object),
-            None => self.place(id, object),
+            None => Ok(self.place(id, object)),
         }
     }
 
@@ -74,22 +83,32 @@ impl<'a> Planner<'a> {
         id: &ResourceId,
         document: &Document,
         object: &DesiredObject,
-    ) -> Decision {
-        let mut value = wanted(&document.value, object, &self.policy.defaults);
-        if document.value.pointer("/metadata/namespace").is_none() {
+    ) -> Result<Decision, ReadError> {
+        if document.digest == Digest::of(&*content(object)) {
+            return Ok(Decision::NoChange);
+        }
+        let open = self.texts.open(&document.path)?;
+        let held = open.values.get(document.index).unwrap_or(&Value::Null);
+        let mut value = wanted(held, object, &self.policy.defaults);
+        if !document.has_namespace() {
             value = without_namespace(value);
         }
-        if yaml::same(&document.value, &value) {
-            return Decision::NoChange;
+        if yaml::same(held, &value) {
+            return Ok(Decision::NoChange);
+        }
+        if let Some(divergence) = divergences(held, &value).first() {
+            return Ok(Decision::Refused(refuse::token(id, document, divergence)));
         }
         if document.encrypted {
-            return Decision::Refused(refuse::encrypted(id, document));
+            return Ok(Decision::Refused(refuse::encrypted(id, document)));
         }
         if let Some((line, problem)) = &document.problem {
-            return Decision::Refused(refuse::not_editable(id, document, *line, problem));
+            let refusal = refuse::not_editable(id, document, *line, problem);
+            return Ok(Decision::Refused(refusal));
         }
-        if document.api_version != object.served().api_version() {
-            return Decision::Refused(refuse::other_version(id, document, object));
+        if *document.api_version != object.served().api_version() {
+            let refusal = refuse::other_version(id, document, object);
+            return Ok(Decision::Refused(refusal));
         }
         // The setting applies when a document is written for another reason; it is none by itself (D54).
         if self.policy.serialize_namespace == Some(false) {
@@ -100,9 +119,9 @@ impl<'a> Planner<'a> {
             wanted: value,
         };
         self.work(&document.path).edits.insert(document.index, edit);
-        Decision::Edited {
+        Ok(Decision::Edited {
             path: document.path.clone(),
-        }
+        })
     }
 
     fn place(&mut self, id: &ResourceId, object: &DesiredObject) -> Decision {
@@ -113,7 +132,7 @@ impl<'a> Planner<'a> {
         if let Some(why) = self.obstacle(&path) {
             return Decision::Refused(refuse::unplaced(id, Some(&path), why));
         }
-        let mut value = Value::Object(content(object));
+        let mut value = Value::Object(content(object).into_owned());
         if self.policy.serialize_namespace == Some(false) {
             value = without_namespace(value);
         }
@@ -130,35 +149,33 @@ impl<'a> Planner<'a> {
     fn obstacle(&self, path: &RepoPath) -> Option<Unplaced> {
         let mut parent = path.parent();
         while let Some(above) = parent.as_repo_path().cloned() {
-            if self.files.contains_key(&above) {
+            if self.tree.files.get(&above).is_some() {
                 return Some(Unplaced::InvalidPath("a part of it is a file"));
             }
             parent = above.parent();
         }
-        if is_folder(self.files, path) {
+        if self.tree.files.is_folder(path) {
             return Some(Unplaced::InvalidPath("it is a folder"));
         }
-        match self.files.get(path) {
+        match self.tree.files.get(path) {
             None => None,
-            Some(FileEntry::Symlink | FileEntry::Submodule | FileEntry::TooLarge { .. }) => Some(
-                Unplaced::InvalidPath("something that is no plain file stands there"),
-            ),
-            Some(FileEntry::Regular { .. }) => {
-                let documents = self.folder.file(path).map(|file| file.documents.as_slice());
-                match documents {
-                    None => Some(Unplaced::MultiDocumentTarget),
-                    Some(documents) => documents
-                        .iter()
-                        .any(|document| document.encrypted)
-                        .then_some(Unplaced::PlaintextOntoEncrypted),
-                }
-            }
+            Some(FileEntry::Symlink | FileEntry::Submodule) => Some(Unplaced::InvalidPath(
+                "something that is no plain file stands there",
+            )),
+            Some(FileEntry::Regular { .. }) => match self.folder.documents_of(path) {
+                None => Some(Unplaced::MultiDocumentTarget),
+                Some(documents) => documents
+                    .iter()
+                    .any(|document| document.encrypted)
+                    .then_some(Unplaced::PlaintextOntoEncrypted),
+            },
         }
     }
 
     /// Removes a document where the prune mode allows it (DL-1).
     fn remove(&mut self, id: &ResourceId, cause: RemovalCause) -> Decision {
-        let Some(document) = self.folder.find(id) else {
+        let folder = self.folder;
+        let Some(document) = folder.find(id) else {
             return Decision::NoChange;
         };
         let path = document.path.clone();
@@ -180,40 +197,37 @@ impl<'a> Planner<'a> {
     }
 
     /// Does the work on each file; what cannot be done is decided anew as refused.
-    fn edit_files(&mut self) -> Vec<FileEdit> {
+    fn edit_files(&mut self) -> Result<Vec<FileEdit>, ReadError> {
         let mut edits = Vec::new();
         for (path, work) in std::mem::take(&mut self.work) {
-            let (content, refused) = self.edit_file(&path, work);
+            let (content, refused) = self.edit_file(&path, work)?;
             for (id, refusal) in refused {
                 self.decisions.insert(id, Decision::Refused(refusal));
             }
             edits.extend(content.map(|content| FileEdit { path, content }));
         }
-        edits
+        Ok(edits)
     }
 
     fn edit_file(
-        &self,
+        &mut self,
         path: &RepoPath,
         work: FileWork,
-    ) -> (Option<FileContent>, BTreeMap<ResourceId, Refusal>) {
-        let bytes = self.files.get(path).and_then(|entry| entry.bytes());
-        let before = bytes.and_then(|bytes| std::str::from_utf8(bytes).ok());
-        let documents = self
-            .folder
-            .file(path)
-            .map(|file| file.documents.as_slice())
-            .unwrap_or_default();
+    ) -> Result<(Option<FileContent>, BTreeMap<ResourceId, Refusal>), ReadError> {
+        let open = self.texts.open(path)?;
+        let before = open.text.as_deref();
+        let documents = self.folder.documents_of(path).unwrap_or_default();
         let done = apply(path, before, documents, work);
         if !check::holds(before, &done.text, &done.work) {
-            return (None, refuse_all(path, documents, done.work, done.refused));
+            let refused = refuse_all(path, documents, done.work, done.refused);
+            return Ok((None, refused));
         }
         let content = match done.text {
             NewText::Removed => Some(FileContent::Removed),
             NewText::Text(text) if Some(text.as_str()) == before || text.is_empty() => None,
             NewText::Text(text) => Some(FileContent::Plain(text.into_bytes())),
         };
-        (content, done.refused)
+        Ok((content, done.refused))
     }
 
     fn outcome(self, wishes: &Wishes, edits: Vec<FileEdit>) -> Outcome {
@@ -242,7 +256,7 @@ impl<'a> Planner<'a> {
             }
         }
         Outcome {
-            folder: FolderVerdict::Accepted(self.folder.facts()),
+            folder: FolderVerdict::Accepted(self.folder.facts().clone()),
             edits,
             decisions: self
                 .decisions
@@ -253,17 +267,6 @@ impl<'a> Planner<'a> {
             retained,
         }
     }
-}
-
-/// Says whether files lie below the path.
-fn is_folder(files: &Files, path: &RepoPath) -> bool {
-    let below = format!("{path}/");
-    // Names such as `a-b` sort between `a` and `a/b`.
-    files
-        .range(path.clone()..)
-        .map(|(other, _)| other.as_str())
-        .take_while(|other| *other <= below.as_str() || other.starts_with(&below))
-        .any(|other| other.starts_with(&below))
 }
 
 /// Refuses every object of a file whose new text did not read back as planned.

@@ -1,5 +1,7 @@
 //! What a target's configuration says about writing.
 
+use std::sync::Arc;
+
 use model::FolderPath;
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +20,7 @@ pub struct Policy {
     /// Whether documents carry their namespace; unset decides for each document.
     pub serialize_namespace: Option<bool>,
     /// The kinds that documents can be joined with.
-    pub catalog: TypeCatalog,
+    pub catalog: Arc<TypeCatalog>,
     /// The values that the API server fills in by itself.
     pub defaults: Defaults,
     /// Whether a first write into a folder that is missing or empty also brings `README.md` and
@@ -28,12 +30,12 @@ pub struct Policy {
 
 impl Policy {
     /// Starts with what a target without any settings gets.
-    pub fn new(folder: FolderPath, catalog: TypeCatalog) -> Self {
+    pub fn new(folder: FolderPath, catalog: impl Into<Arc<TypeCatalog>>) -> Self {
         Self {
             folder,
             prune: PruneMode::default(),
             serialize_namespace: None,
-            catalog,
+            catalog: catalog.into(),
             defaults: Defaults::default(),
             bootstrap: false,
         }

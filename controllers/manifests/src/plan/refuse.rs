@@ -5,6 +5,7 @@ use model::{
     ResourceId,
 };
 
+use crate::fidelity::Divergence;
 use crate::folder::Document;
 use crate::yaml::EditError;
 
@@ -48,6 +49,28 @@ pub(crate) fn not_editable(
         }),
         message: format!("the document of {id} cannot be edited safely: {problem}"),
         remedy: "rewrite that part of the document by hand".to_owned(),
+        ..edit_refusal(id, document)
+    }
+}
+
+/// The document holds a token that somebody fills in when the folder is applied (RT-1, D56).
+pub(crate) fn token(id: &ResourceId, document: &Document, divergence: &Divergence) -> Refusal {
+    let field = &divergence.field;
+    Refusal {
+        code: RefusalCode::RenderDoesNotMatchLive,
+        issue: Some(IssueKind::RenderDoesNotMatchLive),
+        at: Some(Location {
+            path: document.path.clone(),
+            line: Some(document.line),
+            field: Some(field.clone()),
+        }),
+        actor: Actor::Platform,
+        message: format!(
+            "{field} of {id} holds a substitution token, and the live value is another one"
+        ),
+        remedy:
+            "mirror a folder that is applied without substitution, or write the value out in Git"
+                .to_owned(),
         ..edit_refusal(id, document)
     }
 }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use model::sanitize::sanitize;
 use model::{
-    Collection, DesiredObject, FileEntry, Files, FolderPath, IssueKind, LiveObject, Namespace,
+    Collection, DesiredObject, FilesInMemory, FolderPath, IssueKind, LiveObject, Namespace,
     ObjectName, RefusalCode, RefusalScope, RepoPath, ResourceId, Scope, Selector, ServedType,
     TypeId,
 };
@@ -38,17 +38,17 @@ fn policy() -> Policy {
     )
 }
 
-fn files(entries: &[(&str, &str)]) -> Files {
+fn files(entries: &[(&str, &str)]) -> FilesInMemory {
     entries
         .iter()
-        .map(|(path, text)| {
-            let entry = FileEntry::Regular {
-                bytes: Arc::from(text.as_bytes()),
-                executable: false,
-            };
-            (RepoPath::new(*path).unwrap(), entry)
-        })
+        .map(|(path, text)| (RepoPath::new(*path).unwrap(), text.as_bytes()))
         .collect()
+}
+
+/// Plans on a folder that was never read before.
+fn plan(files: &FilesInMemory, intents: &[Intent], policy: &Policy, mode: Mode) -> Outcome {
+    let mut folder = Folder::new(policy.folder.clone());
+    super::plan(&mut folder, files.tree(), intents, policy, mode).unwrap()
 }
 
 /// Sanitises a live object.
@@ -95,40 +95,38 @@ fn document(name: &str, rest: &str) -> String {
 }
 
 /// Applies an outcome, as a commit would.
-fn committed(files: &Files, outcome: &Outcome) -> Files {
+fn committed(files: &FilesInMemory, outcome: &Outcome) -> FilesInMemory {
     let mut files = files.clone();
     for edit in &outcome.edits {
         match &edit.content {
-            FileContent::Plain(bytes) => {
-                let entry = FileEntry::Regular {
-                    bytes: Arc::from(bytes.as_slice()),
-                    executable: false,
-                };
-                files.insert(edit.path.clone(), entry);
-            }
-            FileContent::Removed => {
-                files.remove(&edit.path);
-            }
+            FileContent::Plain(bytes) => files.put(&edit.path, bytes.as_slice()),
+            FileContent::Removed => files.remove(&edit.path),
         }
     }
     files
 }
 
-fn text<'a>(files: &'a Files, path: &str) -> Option<&'a str> {
-    let bytes = files.get(&RepoPath::new(path).unwrap())?.bytes()?;
+fn text<'a>(files: &'a FilesInMemory, path: &str) -> Option<&'a str> {
+    let bytes = files.bytes(&RepoPath::new(path).unwrap())?;
     Some(std::str::from_utf8(bytes).unwrap())
 }
 
 /// Plans, proves that a second application changes nothing and that a replay gives the same bytes, and returns
 /// the tree as it is committed.
-fn applied(files: &Files, intents: &[Intent], policy: &Policy) -> (Outcome, Files) {
-    let outcome = plan(files, intents, policy, Mode::Apply);
+fn applied(files: &FilesInMemory, intents: &[Intent], policy: &Policy) -> (Outcome, FilesInMemory) {
+    let mut folder = Folder::new(policy.folder.clone());
+    let outcome = super::plan(&mut folder, files.tree(), intents, policy, Mode::Apply).unwrap();
     let after = committed(files, &outcome);
-    let again = plan(&after, intents, policy, Mode::Apply);
+    let again = super::plan(&mut folder, after.tree(), intents, policy, Mode::Apply).unwrap();
+    assert_eq!(
+        again,
+        plan(&after, intents, policy, Mode::Apply),
+        "what is kept of a folder"
+    );
     assert!(
         again.is_empty(),
         "st-10: not settled:\n{}",
-        again.diff(&after)
+        again.diff(after.tree()).unwrap()
     );
     assert!(again.decided.is_empty());
     let json = serde_json::to_string(&outcome.decided).unwrap();
@@ -175,7 +173,8 @@ fn ed_1_an_object_is_edited_where_its_document_is_and_one_line_changes() {
     assert_eq!(outcome.decisions[0].decision, Decision::Edited { path });
     assert!(
         outcome
-            .diff(&files)
+            .diff(files.tree())
+            .unwrap()
             .contains("-  a: \"1\" # first\n+  a: \"2\" # first\n")
     );
 }
@@ -183,12 +182,12 @@ fn ed_1_an_object_is_edited_where_its_document_is_and_one_line_changes() {
 #[test]
 fn pl_4_a_new_object_goes_to_the_built_in_path_in_the_canonical_form() {
     let wish = config_map("app", json!({"b": "on", "a": "x\ny\n"}));
-    let (outcome, after) = applied(&Files::new(), &[upsert(&wish)], &policy());
+    let (outcome, after) = applied(&FilesInMemory::default(), &[upsert(&wish)], &policy());
     assert_eq!(
         text(&after, "live/team-a/configmaps/app.yaml").unwrap(),
         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: app\n  namespace: team-a\ndata:\n  a: |\n    x\n    y\n  b: \"on\"\n"
     );
-    assert_eq!(after.len(), 1, "d57: nothing else is written");
+    assert_eq!(after.files.len(), 1, "d57: nothing else is written");
     assert!(matches!(
         &outcome.decisions[0].decision,
         Decision::Created {
@@ -203,8 +202,9 @@ fn d57_bootstrap_files_come_only_with_a_first_write_into_no_folder() {
     let mut policy = policy();
     policy.bootstrap = true;
     let wish = [upsert(&config_map("app", json!({"a": "1"})))];
-    let (_, after) = applied(&Files::new(), &wish, &policy);
-    let paths: Vec<&str> = after.keys().map(RepoPath::as_str).collect();
+    let (_, after) = applied(&FilesInMemory::default(), &wish, &policy);
+    let paths = after.files.paths();
+    let paths: Vec<&str> = paths.iter().map(RepoPath::as_str).collect();
     assert_eq!(
         paths,
         [
@@ -213,10 +213,10 @@ fn d57_bootstrap_files_come_only_with_a_first_write_into_no_folder() {
             "live/team-a/configmaps/app.yaml"
         ]
     );
-    assert!(plan(&Files::new(), &[], &policy, Mode::Apply).is_empty());
+    assert!(plan(&FilesInMemory::default(), &[], &policy, Mode::Apply).is_empty());
     let adopted = files(&[("live/x.yaml", &document("old", ""))]);
     let (_, after) = applied(&adopted, &wish, &policy);
-    assert_eq!(after.len(), 2);
+    assert_eq!(after.files.len(), 2);
 }
 
 #[test]
@@ -294,11 +294,11 @@ fn se_1_a_sensitive_object_is_refused_and_the_others_land() {
         upsert(&secret),
         upsert(&config_map("app", json!({"a": "1"}))),
     ];
-    let (outcome, after) = applied(&Files::new(), &wishes, &policy());
+    let (outcome, after) = applied(&FilesInMemory::default(), &wishes, &policy());
     let refusal = only_refusal(&outcome);
     assert_eq!(refusal.code, RefusalCode::EncryptionNotConfigured);
     assert_eq!(refusal.issue, Some(IssueKind::PlaintextSensitive));
-    assert_eq!(after.len(), 1);
+    assert_eq!(after.files.len(), 1);
     assert!(!format!("{outcome:?}").contains("aHVudGVyMg"));
 }
 
@@ -382,7 +382,7 @@ fn dl_3_a_sweep_covers_its_type_and_scope_and_spares_what_is_protected() {
         protected: vec![id("derived")],
     };
     let (outcome, after) = applied(&files, &[sweep], &policy);
-    assert_eq!(after.len(), 5);
+    assert_eq!(after.files.len(), 5);
     assert!(text(&after, "live/a.yaml").is_none());
     assert_eq!(
         outcome.decided.removals,
@@ -396,7 +396,7 @@ fn dl_3_a_sweep_covers_its_type_and_scope_and_spares_what_is_protected() {
 #[test]
 fn dl_4_removing_what_is_not_there_is_nothing() {
     let outcome = plan(
-        &Files::new(),
+        &FilesInMemory::default(),
         &[Intent::Remove { id: id("app") }],
         &policy(),
         Mode::Apply,
@@ -442,7 +442,7 @@ fn dl_6_a_file_goes_with_its_last_document() {
         ],
         &policy(),
     );
-    assert!(after.is_empty());
+    assert!(after.files.is_empty());
 }
 
 #[test]
@@ -500,7 +500,7 @@ fn ns_4_a_document_without_namespace_belongs_to_nobody_until_the_target_says_so(
     let wish = [upsert(&config_map("app", json!({"a": "z"})))];
     let (_, after) = applied(&files, &wish, &policy());
     assert_eq!(text(&after, "live/x.yaml"), Some(bare));
-    assert_eq!(after.len(), 2);
+    assert_eq!(after.files.len(), 2);
     let mut policy = policy();
     policy.serialize_namespace = Some(false);
     let (_, after) = applied(&files, &wish, &policy);
@@ -508,7 +508,7 @@ fn ns_4_a_document_without_namespace_belongs_to_nobody_until_the_target_says_so(
         text(&after, "live/x.yaml"),
         Some(bare.replace("a: x", "a: z").as_str())
     );
-    assert_eq!(after.len(), 1);
+    assert_eq!(after.files.len(), 1);
 }
 
 #[test]
@@ -519,7 +519,7 @@ fn ns_6_documents_without_namespace_come_from_one_namespace() {
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "namespace": "team-b"}}),
     );
     let outcome = plan(
-        &Files::new(),
+        &FilesInMemory::default(),
         &[upsert(&config_map("app", json!({}))), upsert(&other)],
         &policy,
         Mode::Apply,
@@ -631,4 +631,34 @@ fn rp_3_a_save_keeps_every_object_it_captured() {
     ];
     let kept = DecidedActions::capturing(&wishes);
     assert_eq!((kept.upserts.len(), kept.removals.len()), (1, 1));
+}
+
+#[test]
+fn d56_a_substitution_token_is_never_overwritten_and_its_neighbours_land() {
+    let templated = document("app", "data:\n  host: a.${DOMAIN}\n  n: \"1\"\n");
+    let files = files(&[
+        ("live/x.yaml", &templated),
+        ("live/y.yaml", &document("other", "data:\n  a: \"1\"\n")),
+    ]);
+    let wishes = [
+        upsert(&config_map(
+            "app",
+            json!({"host": "a.example.com", "n": "2"}),
+        )),
+        upsert(&config_map("other", json!({"a": "2"}))),
+    ];
+    let (outcome, after) = applied(&files, &wishes, &policy());
+    let refusal = only_refusal(&outcome);
+    assert_eq!(refusal.code, RefusalCode::RenderDoesNotMatchLive);
+    assert_eq!(refusal.at.unwrap().field.as_deref(), Some("data.host"));
+    assert!(!refusal.message.contains("example.com"));
+    assert_eq!(text(&after, "live/x.yaml"), Some(&*templated));
+    assert!(text(&after, "live/y.yaml").unwrap().contains("a: \"2\""));
+
+    let literal = config_map("app", json!({"host": "a.${DOMAIN}", "n": "2"}));
+    let (_, after) = applied(&files, &[upsert(&literal)], &policy());
+    assert_eq!(
+        text(&after, "live/x.yaml").unwrap(),
+        templated.replace("\"1\"", "\"2\"")
+    );
 }

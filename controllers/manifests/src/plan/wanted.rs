@@ -5,6 +5,8 @@
 //! compared (D20). A default that the document does not write out is not added (D27). And a spelling of
 //! "nothing" that the server does not keep (null, an empty list) is left.
 
+use std::borrow::Cow;
+
 use model::sanitize::{SERVER_OWNED_METADATA, is_bookkeeping_annotation, is_bookkeeping_label};
 use model::{DesiredObject, TypeId, WithheldField};
 use serde_json::{Map, Value};
@@ -28,7 +30,7 @@ const DROPPED_WHEN_EMPTY: [&str; 9] = [
 
 /// Returns the value that the document should have. Its `apiVersion` is the document's own.
 pub(crate) fn wanted(document: &Value, desired: &DesiredObject, defaults: &Defaults) -> Value {
-    let mut value = Value::Object(content(desired));
+    let mut value = Value::Object(content(desired).into_owned());
     if let Some(version) = document.get("apiVersion") {
         value["apiVersion"] = version.clone();
     }
@@ -52,16 +54,20 @@ pub(crate) fn wanted(document: &Value, desired: &DesiredObject, defaults: &Defau
 
 /// Returns what a new document of the object holds. Items of a list answer come without their type, which no
 /// document may lack.
-pub(crate) fn content(desired: &DesiredObject) -> Map<String, Value> {
+pub(crate) fn content(desired: &DesiredObject) -> Cow<'_, Map<String, Value>> {
+    let value = desired.value();
+    if value.contains_key("apiVersion") && value.contains_key("kind") {
+        return Cow::Borrowed(value);
+    }
     let served = desired.served();
-    let mut content = desired.value().clone();
+    let mut content = value.clone();
     content
         .entry("apiVersion")
         .or_insert_with(|| Value::String(served.api_version()));
     content
         .entry("kind")
         .or_insert_with(|| Value::String(served.kind.clone()));
-    content
+    Cow::Owned(content)
 }
 
 /// Copies what the server owns from the document, so that it stays as the person left it.

@@ -59,7 +59,7 @@ pub(crate) fn named(intents: &[Intent]) -> Wishes {
 
 /// Adds the removals of what swept collections lack: every document of the type in the scope that no wish and
 /// no protection names (DL-3). What the catalog does not know has no identity and is never swept (IX-10).
-pub(crate) fn add_swept(wishes: &mut Wishes, intents: &[Intent], folder: &AcceptedFolder) {
+pub(crate) fn add_swept(wishes: &mut Wishes, intents: &[Intent], folder: AcceptedFolder<'_>) {
     let sweeps: Vec<_> = intents
         .iter()
         .filter_map(|intent| match intent {
@@ -75,7 +75,7 @@ pub(crate) fn add_swept(wishes: &mut Wishes, intents: &[Intent], folder: &Accept
         .iter()
         .flat_map(|(_, protected)| *protected)
         .collect();
-    for id in folder.documents().filter_map(|document| document.id()) {
+    for id in folder.objects() {
         let swept = sweeps.iter().any(|(collection, _)| collection.holds(id));
         if swept && !protected.contains(id) {
             wishes
@@ -87,13 +87,13 @@ pub(crate) fn add_swept(wishes: &mut Wishes, intents: &[Intent], folder: &Accept
 
 /// Returns the catalog with the types of all objects that are wanted, so that their documents are found also
 /// where discovery is behind.
-pub(crate) fn complete_catalog(catalog: &TypeCatalog, wishes: &Wishes) -> TypeCatalog {
-    let mut catalog = catalog.clone();
+pub(crate) fn complete_catalog(catalog: &Arc<TypeCatalog>, wishes: &Wishes) -> Arc<TypeCatalog> {
+    let mut catalog = Arc::clone(catalog);
     for wish in wishes.values() {
         if let Wish::Upsert(object) = wish {
             let served = object.served();
             if catalog.find(&served.type_id.group, &served.kind).is_none() {
-                catalog.insert(served);
+                Arc::make_mut(&mut catalog).insert(served);
             }
         }
     }

@@ -20,12 +20,12 @@ use gix::ObjectId;
 use gix::odb::store::init::Slots;
 use gix::progress::DynNestedProgress;
 use gix::refs::transaction::PreviousValue;
-use model::{CommitId, FolderPath};
+use model::{CommitId, Content, ContentId, Contents, FolderPath, ReadError};
 
 use crate::advertisement::ObjectFormat;
 use crate::attempt::Attempt;
 use crate::error::StoreError;
-use crate::snapshot::{Snapshots, TreeSnapshot};
+use crate::snapshot::{self, Snapshots, TreeSnapshot};
 use crate::text;
 
 pub use commit::CommitText;
@@ -270,6 +270,12 @@ impl Store {
             what,
             source: io_cause(error),
         }
+    }
+}
+
+impl Contents for Store {
+    fn read(&self, id: &ContentId) -> Result<Content, ReadError> {
+        snapshot::content(&self.objects, id)
     }
 }
 

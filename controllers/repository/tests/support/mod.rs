@@ -5,7 +5,10 @@ pub(crate) mod relay;
 
 use std::sync::Arc;
 
-use model::{BranchName, CommitId, FileEntry, FolderPath, RepoPath, RepositoryUrl, Signature};
+use model::{
+    BranchName, CommitId, Content, Contents, FileEntry, FolderPath, RepoPath, RepositoryUrl,
+    Signature,
+};
 use repository::{
     Advertisement, Attempt, CommitText, Credential, Endpoint, HttpRemote, Limits, ObjectFormat,
     ProxyPolicy, PushOutcome, PushRequest, Remote, Store, TlsTrust, TreeEdit, TreeSnapshot,
@@ -181,10 +184,16 @@ pub(crate) fn assert_landed(outcome: &PushOutcome, expected: &CommitId) {
 }
 
 /// Returns the content of a file of a snapshot.
-pub(crate) fn content(snapshot: &TreeSnapshot, at: &str) -> Option<Arc<[u8]>> {
-    snapshot
-        .files
-        .get(&path(at))
-        .and_then(FileEntry::bytes)
-        .cloned()
+pub(crate) fn content(
+    contents: &dyn Contents,
+    snapshot: &TreeSnapshot,
+    at: &str,
+) -> Option<Arc<[u8]>> {
+    let FileEntry::Regular { content, .. } = snapshot.files.get(&path(at))? else {
+        return None;
+    };
+    match contents.read(content).unwrap() {
+        Content::Bytes(bytes) => Some(bytes),
+        Content::TooLarge { .. } => None,
+    }
 }

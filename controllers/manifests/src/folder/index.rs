@@ -1,0 +1,357 @@
+//! The whole folder as it was found, kept up to date at the cost of what changed.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use model::{
+    Actor, Content, FileChange, FileEntry, FileTree, Files, FolderPath, IssueKind, ReadError,
+    Refusal, RepoPath, ResourceId,
+};
+
+use super::document::{Claim, Document, Join, Joining};
+use super::issue::{folder_issue, sort, with_field};
+use super::scan::{Read, ScannedFile, needs_content, scan};
+use crate::plan::FolderFacts;
+
+/// The most bytes of YAML that one folder may hold.
+const LARGEST_FOLDER: usize = 256 << 20;
+
+/// A folder of manifests: the role of every file and the identity of every document, and nothing of what they
+/// say. [`Folder::update`] brings it to another commit by reading only the files that differ.
+#[derive(Debug, Clone)]
+pub struct Folder {
+    path: FolderPath,
+    joining: Joining,
+    files: Files,
+    scanned: BTreeMap<RepoPath, ScannedFile>,
+    claims: HashMap<Claim, BTreeSet<Place>>,
+    disputed: BTreeSet<Claim>,
+    index: BTreeMap<ResourceId, Place>,
+    faulty: BTreeSet<RepoPath>,
+    facts: FolderFacts,
+    bytes: usize,
+}
+
+/// Where a document stands.
+type Place = (RepoPath, usize);
+
+/// A folder that may be written. [`Folder::accept`] is the only way to get one.
+#[derive(Debug, Clone, Copy)]
+pub struct AcceptedFolder<'a>(&'a Folder);
+
+impl Folder {
+    /// Starts with a folder that holds nothing.
+    pub fn new(path: FolderPath) -> Self {
+        Self {
+            path,
+            joining: Joining::default(),
+            files: Files::default(),
+            scanned: BTreeMap::new(),
+            claims: HashMap::new(),
+            disputed: BTreeSet::new(),
+            index: BTreeMap::new(),
+            faulty: BTreeSet::new(),
+            facts: FolderFacts::default(),
+            bytes: 0,
+        }
+    }
+
+    /// Reads a folder from nothing.
+    ///
+    /// # Errors
+    /// Returns the content that could not be read.
+    pub fn read(
+        tree: FileTree<'_>,
+        path: FolderPath,
+        joining: &Joining,
+    ) -> Result<Self, ReadError> {
+        let mut folder = Self::new(path);
+        folder.update(tree, joining)?;
+        Ok(folder)
+    }
+
+    /// Returns where the folder is.
+    pub fn path(&self) -> &FolderPath {
+        &self.path
+    }
+
+    /// Brings the folder to what the tree holds. Files that are as before are not read again.
+    ///
+    /// # Errors
+    /// Returns the content that could not be read; the folder is then as good as new, and the next update reads
+    /// everything.
+    pub fn update(&mut self, tree: FileTree<'_>, joining: &Joining) -> Result<(), ReadError> {
+        let changes = tree.files.changes_since(&self.files);
+        let result = if changes.iter().any(|change| self.rules_changed(change)) {
+            self.clear();
+            self.take(tree, tree.files.changes_since(&Files::default()))
+        } else {
+            self.take(tree, changes)
+        };
+        if let Err(error) = result {
+            self.clear();
+            return Err(error);
+        }
+        self.files = tree.files.clone();
+        if self.joining != *joining {
+            self.joining = joining.clone();
+            self.join_all();
+        }
+        Ok(())
+    }
+
+    /// Says whether the change may give every other file another role.
+    fn rules_changed(&self, change: &FileChange) -> bool {
+        self.path.strip(&change.path) == Some(".gittargetignore")
+    }
+
+    fn clear(&mut self) {
+        *self = Self {
+            joining: std::mem::take(&mut self.joining),
+            ..Self::new(self.path.clone())
+        };
+    }
+
+    fn take(&mut self, tree: FileTree<'_>, changes: Vec<FileChange>) -> Result<(), ReadError> {
+        for FileChange { path, entry } in changes {
+            let Some(below) = self.path.strip(&path).map(str::to_owned) else {
+                continue;
+            };
+            self.remove(&path);
+            if let Some(entry) = entry {
+                let file = self.read_file(tree, &path, &below, &entry)?;
+                self.insert(path, file);
+            }
+        }
+        Ok(())
+    }
+
+    fn read_file(
+        &self,
+        tree: FileTree<'_>,
+        path: &RepoPath,
+        below: &str,
+        entry: &FileEntry,
+    ) -> Result<ScannedFile, ReadError> {
+        let content = match entry {
+            FileEntry::Regular { content, .. } if needs_content(below, entry) => {
+                Some(tree.contents.read(content)?)
+            }
+            FileEntry::Regular { .. } | FileEntry::Symlink | FileEntry::Submodule => None,
+        };
+        let read = match &content {
+            Some(Content::Bytes(bytes)) => Read::Bytes(bytes),
+            Some(Content::TooLarge { .. }) => Read::TooLarge,
+            None => Read::Bytes(&[]),
+        };
+        Ok(scan(&self.path, path, below, entry, read))
+    }
+
+    fn insert(&mut self, path: RepoPath, mut file: ScannedFile) {
+        self.bytes += file.bytes;
+        self.facts.files += usize::from(!file.documents.is_empty());
+        if !file.issues.is_empty() {
+            self.faulty.insert(path.clone());
+        }
+        for document in &mut file.documents {
+            let claim = self.joining.join(document);
+            self.claim(claim, document);
+        }
+        self.scanned.insert(path, file);
+    }
+
+    fn remove(&mut self, path: &RepoPath) {
+        let Some(file) = self.scanned.remove(path) else {
+            return;
+        };
+        self.bytes -= file.bytes;
+        self.facts.files -= usize::from(!file.documents.is_empty());
+        self.faulty.remove(path);
+        for mut document in file.documents {
+            let claim = self.joining.join(&mut document);
+            self.give_up(&claim, &document);
+        }
+    }
+
+    /// Notes what a document claims. The first one by path and position has the identity (IX-3).
+    fn claim(&mut self, claim: Claim, document: &Document) {
+        self.facts.add(document);
+        let place = (document.path.clone(), document.index);
+        let places = self.claims.entry(claim.clone()).or_default();
+        places.insert(place.clone());
+        if places.len() > 1 {
+            self.disputed.insert(claim);
+        }
+        let is_first = places.first() == Some(&place);
+        if let (true, Join::Object(id)) = (is_first, &document.join) {
+            self.index.insert(id.clone(), place);
+        }
+    }
+
+    fn give_up(&mut self, claim: &Claim, document: &Document) {
+        self.facts.subtract(document);
+        let Some(places) = self.claims.get_mut(claim) else {
+            return;
+        };
+        places.remove(&(document.path.clone(), document.index));
+        if places.len() < 2 {
+            self.disputed.remove(claim);
+        }
+        let next = places.first().cloned();
+        if next.is_none() {
+            self.claims.remove(claim);
+        }
+        if let Join::Object(id) = &document.join {
+            match next {
+                Some(place) => drop(self.index.insert(id.clone(), place)),
+                None => drop(self.index.remove(id)),
+            }
+        }
+    }
+
+    /// Joins every document anew, without reading a file.
+    fn join_all(&mut self) {
+        self.claims.clear();
+        self.disputed.clear();
+        self.index.clear();
+        self.facts = FolderFacts {
+            files: self.facts.files,
+            ..FolderFacts::default()
+        };
+        let mut scanned = std::mem::take(&mut self.scanned);
+        for document in scanned.values_mut().flat_map(|file| &mut file.documents) {
+            let claim = self.joining.join(document);
+            self.claim(claim, document);
+        }
+        self.scanned = scanned;
+    }
+
+    /// Returns every document, by path and position.
+    pub fn documents(&self) -> impl Iterator<Item = &Document> {
+        self.scanned.values().flat_map(|file| &file.documents)
+    }
+
+    /// Returns what the folder holds.
+    pub fn facts(&self) -> &FolderFacts {
+        &self.facts
+    }
+
+    /// Judges the folder.
+    ///
+    /// # Errors
+    /// Returns every issue at once, sorted by path, line and kind.
+    pub fn accept(&self) -> Result<AcceptedFolder<'_>, Vec<Refusal>> {
+        let mut issues = self.way_issues();
+        for path in &self.faulty {
+            issues.extend_from_slice(&self.scanned[path].issues);
+        }
+        self.duplicates(&mut issues);
+        issues.extend(self.too_large());
+        if issues.is_empty() {
+            return Ok(AcceptedFolder(self));
+        }
+        sort(&mut issues);
+        Err(issues)
+    }
+
+    /// Refuses a folder whose own path, or a part of it, is a file, a link or a submodule.
+    fn way_issues(&self) -> Vec<Refusal> {
+        let mut issues = Vec::new();
+        let mut way = self.path.as_repo_path().cloned();
+        while let Some(path) = way {
+            let kind = self.files.get(&path).map(|entry| match entry {
+                FileEntry::Symlink => IssueKind::ForeignSymlink,
+                FileEntry::Submodule => IssueKind::ForeignSubmodule,
+                FileEntry::Regular { .. } => IssueKind::ForeignFile,
+            });
+            if let Some(kind) = kind {
+                issues.push(folder_issue(
+                    kind,
+                    &path,
+                    None,
+                    Actor::Author,
+                    "the path of the folder leads through something that is no folder",
+                    "point spec.path at a real folder",
+                ));
+            }
+            way = path.parent().as_repo_path().cloned();
+        }
+        issues
+    }
+
+    /// Reports each document whose identity an earlier one claims (IX-3).
+    fn duplicates(&self, issues: &mut Vec<Refusal>) {
+        for claim in &self.disputed {
+            let mut documents = self.claims[claim].iter().map(|place| self.at(place));
+            let Some(first) = documents.next() else {
+                continue;
+            };
+            for document in documents {
+                let issue = folder_issue(
+                    IssueKind::DuplicateIdentity,
+                    &document.path,
+                    Some(document.line),
+                    Actor::Author,
+                    format!(
+                        "{} stands twice: first in {} line {}",
+                        document.title(),
+                        first.path,
+                        first.line
+                    ),
+                    "keep one of the two documents",
+                );
+                issues.push(with_field(issue, "metadata.name"));
+            }
+        }
+    }
+
+    fn too_large(&self) -> Option<Refusal> {
+        let (path, _) = self.scanned.iter().max_by_key(|(_, file)| file.bytes)?;
+        (self.bytes > LARGEST_FOLDER).then(|| {
+            folder_issue(
+                IssueKind::ForeignFile,
+                path,
+                None,
+                Actor::Author,
+                "the folder holds more YAML than is read; this file is the largest",
+                "split the folder into several",
+            )
+        })
+    }
+
+    fn at(&self, place: &Place) -> &Document {
+        &self.scanned[&place.0].documents[place.1]
+    }
+}
+
+impl AcceptedFolder<'_> {
+    /// Returns the document of an object.
+    pub fn find(&self, id: &ResourceId) -> Option<&Document> {
+        self.0.index.get(id).map(|place| self.0.at(place))
+    }
+
+    /// Returns the documents of a file, or `None` where the file is no YAML of the folder.
+    pub fn documents_of(&self, path: &RepoPath) -> Option<&[Document]> {
+        let file = self.0.scanned.get(path)?;
+        file.managed.then_some(&file.documents)
+    }
+
+    /// Returns the objects that have a document, by identity.
+    pub fn objects(&self) -> impl Iterator<Item = &ResourceId> {
+        self.0.index.keys()
+    }
+
+    /// Returns the entries that the folder was read from.
+    pub fn files(&self) -> &Files {
+        &self.0.files
+    }
+
+    /// Says whether the folder holds no file at all, or does not exist.
+    pub fn is_empty(&self) -> bool {
+        self.0.scanned.is_empty()
+    }
+
+    /// Returns what the folder holds.
+    pub fn facts(&self) -> &FolderFacts {
+        &self.0.facts
+    }
+}

@@ -1,0 +1,262 @@
+//! One file of a folder, read once: its documents, and what is wrong with it.
+
+use model::{Actor, FileEntry, FolderPath, IssueKind, Refusal, RepoPath};
+
+use super::document::{Content, Document, classify, is_encrypted};
+use super::issue::folder_issue;
+use super::role::{Role, role};
+use crate::yaml::{self, Reading};
+
+/// What a file turned out to be.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct ScannedFile {
+    /// Its documents, in their order.
+    pub(crate) documents: Vec<Document>,
+    /// What forbids to write the folder.
+    pub(crate) issues: Vec<Refusal>,
+    /// Its size, where it was read.
+    pub(crate) bytes: usize,
+    /// Whether it is YAML that holds Kubernetes documents, or comments only.
+    pub(crate) managed: bool,
+}
+
+/// What is read of a file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Read<'a> {
+    /// Its content.
+    Bytes(&'a [u8]),
+    /// It is larger than what is read.
+    TooLarge,
+}
+
+/// Says whether the content of the entry matters.
+pub(crate) fn needs_content(below: &str, entry: &FileEntry) -> bool {
+    matches!(
+        role(below, entry),
+        Role::Candidate | Role::IgnoreRules | Role::SopsConfig
+    )
+}
+
+/// Reads a file of the folder; `below` is its path in it.
+pub(crate) fn scan(
+    folder: &FolderPath,
+    path: &RepoPath,
+    below: &str,
+    entry: &FileEntry,
+    read: Read<'_>,
+) -> ScannedFile {
+    let mut scan = Scan {
+        folder,
+        path,
+        found: ScannedFile::default(),
+    };
+    scan.entry(role(below, entry), read);
+    scan.found
+}
+
+struct Scan<'a> {
+    folder: &'a FolderPath,
+    path: &'a RepoPath,
+    found: ScannedFile,
+}
+
+impl Scan<'_> {
+    fn issue(
+        &mut self,
+        kind: IssueKind,
+        line: Option<u32>,
+        message: impl Into<String>,
+        remedy: impl Into<String>,
+    ) {
+        self.issue_for(Actor::Author, kind, line, message, remedy);
+    }
+
+    fn issue_for(
+        &mut self,
+        actor: Actor,
+        kind: IssueKind,
+        line: Option<u32>,
+        message: impl Into<String>,
+        remedy: impl Into<String>,
+    ) {
+        let issue = folder_issue(kind, self.path, line, actor, message, remedy);
+        self.found.issues.push(issue);
+    }
+
+    fn entry(&mut self, role: Role, read: Read<'_>) {
+        match role {
+            Role::Passenger => {}
+            Role::Link => self.issue(
+                IssueKind::ForeignSymlink,
+                None,
+                "a symbolic link stands where manifests are expected, and links are never followed",
+                "replace the link with what it points at, or move it out of the folder",
+            ),
+            Role::Submodule => self.issue(
+                IssueKind::ForeignSubmodule,
+                None,
+                "a submodule stands in the folder, and its content is not seen",
+                "move the submodule out of the folder",
+            ),
+            Role::MisplacedIgnoreRules => {
+                let root = self.at_root(".gittargetignore");
+                self.issue(
+                    IssueKind::ForeignFile,
+                    None,
+                    "ignore rules are read at the root of the folder only",
+                    format!("move the rules to {root}"),
+                );
+            }
+            Role::Kustomization => self.kustomization(),
+            Role::IgnoreRules => self.ignore_rules(read),
+            Role::SopsConfig => self.sops_config(read),
+            Role::Candidate => self.candidate(read),
+        }
+    }
+
+    fn at_root(&self, name: &str) -> String {
+        self.folder
+            .join(name)
+            .map_or_else(|_| name.to_owned(), |path| path.to_string())
+    }
+
+    fn kustomization(&mut self) {
+        let free = self.at_root("live");
+        self.issue_for(
+            Actor::Nobody,
+            IssueKind::UnsupportedKustomize,
+            None,
+            "kustomize folders cannot be written yet",
+            format!("for now, point spec.path at a folder of plain manifests without a kustomization, such as {free}"),
+        );
+    }
+
+    /// Rules that hide nothing are as good as none (SC-17); others cannot be followed yet, and writing past them
+    /// would be worse than not writing.
+    fn ignore_rules(&mut self, read: Read<'_>) {
+        let Read::Bytes(bytes) = read else { return };
+        let text = String::from_utf8_lossy(bytes);
+        let active = text.lines().position(|line| {
+            let line = line.trim();
+            !line.is_empty() && !line.starts_with('#')
+        });
+        if let Some(index) = active {
+            self.issue_for(
+                Actor::Nobody,
+                IssueKind::ForeignFile,
+                u32::try_from(index + 1).ok(),
+                "patterns in .gittargetignore cannot be followed yet",
+                "for now, move what is to be ignored out of the folder and leave only comments in the file",
+            );
+        }
+    }
+
+    fn sops_config(&mut self, read: Read<'_>) {
+        let Read::Bytes(bytes) = read else { return };
+        let Some(Ok(readings)) = text_of(bytes).map(yaml::read) else {
+            return;
+        };
+        for (index, reading) in readings.into_iter().enumerate() {
+            let line = reading.line;
+            if let Content::Document(document) = classify(self.path, index, reading) {
+                self.issue(
+                    IssueKind::MixedManagedAllowlisted,
+                    Some(line),
+                    format!("the configuration of SOPS also holds {}", document.title()),
+                    "move the object to a file of its own",
+                );
+            }
+        }
+    }
+
+    fn candidate(&mut self, read: Read<'_>) {
+        let Read::Bytes(bytes) = read else {
+            return self.issue(
+                IssueKind::InvalidYaml,
+                None,
+                "the file is larger than what is read",
+                "split the file",
+            );
+        };
+        self.found.bytes = bytes.len();
+        let Some(text) = text_of(bytes) else {
+            return self.issue(
+                IssueKind::InvalidYaml,
+                None,
+                "the file is not UTF-8",
+                "store the file as UTF-8, or move it out of the folder",
+            );
+        };
+        match yaml::read(text) {
+            Err(error) => self.issue(
+                IssueKind::InvalidYaml,
+                Some(error.line),
+                format!("the file does not parse: {}", error.problem),
+                "repair the file, or move it out of the folder",
+            ),
+            Ok(readings) => self.documents(readings),
+        }
+    }
+
+    fn documents(&mut self, readings: Vec<Reading>) {
+        let sealed = readings.iter().any(|reading| is_encrypted(&reading.value));
+        let named_sealed = self.path.file_name().ends_with(".sops.yaml");
+        if named_sealed && !sealed && readings.iter().any(|reading| !reading.is_empty) {
+            self.issue(
+                IssueKind::InvalidYaml,
+                None,
+                "the name says that the file is encrypted, and it has no sops block",
+                "encrypt the file with sops, or give it another name",
+            );
+        }
+        let mut others = Vec::new();
+        for (index, reading) in readings.into_iter().enumerate() {
+            let line = reading.line;
+            match classify(self.path, index, reading) {
+                Content::Document(document) => self.found.documents.push(*document),
+                other => others.push((line, other)),
+            }
+        }
+        let beside = !self.found.documents.is_empty();
+        for (line, other) in others {
+            self.other(line, &other, beside);
+        }
+        self.found.managed = true;
+    }
+
+    /// Reports what is no Kubernetes document, alone in its file or beside documents.
+    fn other(&mut self, line: u32, content: &Content, beside: bool) {
+        let line = Some(line);
+        match (content, beside) {
+            (Content::Document(_), _) | (Content::Empty, false) => {}
+            (Content::List, _) => self.issue(
+                IssueKind::NonKrmYaml,
+                line,
+                "a list of objects in one document is not split into its items",
+                "write each object as a document of its own",
+            ),
+            (Content::Empty, true) => self.issue(
+                IssueKind::ImpureManagedFile,
+                line,
+                "a document of the file is empty",
+                "remove the separator that leaves it empty",
+            ),
+            (Content::Other, true) => self.issue(
+                IssueKind::ImpureManagedFile,
+                line,
+                "a document of the file is no Kubernetes object: it lacks apiVersion, kind or metadata.name",
+                "move it to a file outside of the folder",
+            ),
+            (Content::Other, false) => self.issue(
+                IssueKind::NonKrmYaml,
+                line,
+                "the file is YAML and no Kubernetes object: it lacks apiVersion, kind or metadata.name",
+                "add what is missing, or move the file out of the folder",
+            ),
+        }
+    }
+}
+
+fn text_of(bytes: &[u8]) -> Option<&str> {
+    std::str::from_utf8(bytes).ok()
+}

@@ -1,0 +1,71 @@
+//! The files that a plan touches, read when they are needed.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use model::{Content, FileEntry, FileTree, ReadError, RepoPath};
+use serde_json::Value;
+
+use crate::yaml;
+
+/// How many bytes of text are kept for the next question.
+const KEPT: usize = 32 << 20;
+
+/// Reads files of a tree, and keeps some of them.
+pub(crate) struct Texts<'a> {
+    tree: FileTree<'a>,
+    open: BTreeMap<RepoPath, Arc<OpenFile>>,
+    bytes: usize,
+}
+
+/// A file as it was read.
+#[derive(Default)]
+pub(crate) struct OpenFile {
+    /// The text, or `None` where there is no file.
+    pub(crate) text: Option<String>,
+    /// What its documents say.
+    pub(crate) values: Vec<Value>,
+}
+
+impl<'a> Texts<'a> {
+    pub(crate) fn new(tree: FileTree<'a>) -> Self {
+        Self {
+            tree,
+            open: BTreeMap::new(),
+            bytes: 0,
+        }
+    }
+
+    /// Reads a file of an accepted folder. What is no text, or no YAML, holds no value.
+    pub(crate) fn open(&mut self, path: &RepoPath) -> Result<Arc<OpenFile>, ReadError> {
+        if let Some(open) = self.open.get(path) {
+            return Ok(Arc::clone(open));
+        }
+        let open = Arc::new(self.read(path)?);
+        let bytes = open.text.as_ref().map_or(0, String::len);
+        if self.bytes + bytes > KEPT {
+            self.open.clear();
+            self.bytes = 0;
+        }
+        self.bytes += bytes;
+        self.open.insert(path.clone(), Arc::clone(&open));
+        Ok(open)
+    }
+
+    fn read(&self, path: &RepoPath) -> Result<OpenFile, ReadError> {
+        let Some(FileEntry::Regular { content, .. }) = self.tree.files.get(path) else {
+            return Ok(OpenFile::default());
+        };
+        let Content::Bytes(bytes) = self.tree.contents.read(content)? else {
+            return Ok(OpenFile::default());
+        };
+        let Ok(text) = String::from_utf8(bytes.to_vec()) else {
+            return Ok(OpenFile::default());
+        };
+        let values = yaml::values(&text).unwrap_or_default();
+        Ok(OpenFile {
+            text: Some(text),
+            values,
+        })
+    }
+}
