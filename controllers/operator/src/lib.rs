@@ -11,6 +11,7 @@ pub mod environment;
 pub mod flags;
 pub mod logging;
 pub mod metrics;
+pub mod offline;
 pub mod process;
 pub mod servers;
 pub mod settings;

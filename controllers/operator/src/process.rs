@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::environment::Environment;
 use crate::flags::{Command, Page, Parsed, ValidationError, parse};
 use crate::settings::Settings;
-use crate::{build_info, docs, logging, wiring};
+use crate::{build_info, docs, logging, offline, wiring};
 
 /// Something failed while running.
 const FAILED: u8 = 1;
@@ -35,6 +35,8 @@ pub fn run(words: impl IntoIterator<Item = String>, environment: &Environment) -
                 Ok(text) => print(&text),
                 Err(error) => fail(&error.into()),
             },
+            Some(Command::Analyze(arguments)) => offline::analyze(&arguments),
+            Some(Command::Plan(arguments)) => offline::plan(&arguments),
             None => {
                 let started = logging::install(&line.flags.logging).and_then(|()| {
                     let settings = Settings::new(&line.flags, environment, not_built)?;

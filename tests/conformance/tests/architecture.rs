@@ -43,6 +43,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "operator",
         &[
             "model",
+            "manifests",
             "policy",
             "repository",
             "board",

@@ -11,6 +11,7 @@
     reason = "a command talks to whoever typed it"
 )]
 
+mod bench;
 mod controlplane;
 mod demo;
 mod generate;
@@ -32,6 +33,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Demo(demo::Arguments),
+    Bench(bench::Arguments),
     Controlplane(controlplane::Arguments),
     Generate(generate::Arguments),
     Test(test::Arguments),
@@ -40,6 +42,7 @@ enum Command {
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Demo(arguments) => demo::run(&arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
         Command::Controlplane(arguments) => controlplane::run(&arguments),
         Command::Generate(arguments) => generate::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),

@@ -58,6 +58,10 @@ pub struct CommandLine {
 /// What the program can do instead of running.
 #[derive(Debug, Clone, Subcommand)]
 pub enum Command {
+    /// Judge a folder on disk: can it be mirrored into, and what would have to change.
+    Analyze(crate::offline::Analyze),
+    /// Show what mirroring given objects would change in a folder on disk.
+    Plan(crate::offline::Plan),
     /// Print a page of the reference.
     #[command(hide = true)]
     Docs {

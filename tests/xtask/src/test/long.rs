@@ -12,19 +12,18 @@ use crate::repository::{cargo, root};
 const CASES: &str = "10000";
 /// How many kill series are run, each with a seed of its own.
 const SERIES: u64 = 4;
-/// The crates with properties.
-const WITH_PROPERTIES: [&str; 4] = ["manifests", "branch", "source", "policy"];
+/// The test programs with properties, beside the unit tests of the crates.
+const WITH_PROPERTIES: [&str; 2] = ["plan_properties", "yaml_properties"];
 
 /// Tries every property with many more cases.
 pub(super) fn properties(tally: &mut Tally) -> Result<()> {
     let mut command = cargo();
-    command.arg("test");
+    // The whole workspace, because cargo builds a part of it with other features, and so all anew.
+    command.args(["test", "--workspace", "--lib"]);
     for name in WITH_PROPERTIES {
-        command.args(["--package", name]);
+        command.args(["--test", name]);
     }
-    command
-        .args(["--lib", "--tests"])
-        .env("PROPTEST_CASES", CASES);
+    command.env("PROPTEST_CASES", CASES);
     super::count(&mut command, tally)
 }
 
@@ -38,8 +37,7 @@ pub(super) fn kills(tally: &mut Tally) -> Result<()> {
         command
             .args([
                 "test",
-                "--package",
-                "e2e",
+                "--workspace",
                 "--test",
                 "product",
                 "--",

@@ -1,0 +1,243 @@
+//! What the offline commands answer to programs.
+
+use std::collections::BTreeMap;
+
+use model::{Actor, Refusal, ResourceId};
+use serde::Serialize;
+
+/// The judgement of one folder.
+#[derive(Debug, Serialize)]
+pub(super) struct FolderReport {
+    /// The folder, from the root.
+    pub(super) path: String,
+    /// Whether it may be written at all.
+    pub(super) accepted: bool,
+    /// Everything that is wrong with it.
+    pub(super) issues: Vec<Issue>,
+    /// How many documents it holds.
+    pub(super) documents: usize,
+    /// How many files hold them.
+    pub(super) files: usize,
+}
+
+/// One thing that is wrong with a folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct Issue {
+    /// What exactly is wrong.
+    issue: &'static str,
+    /// The condition reason.
+    code: &'static str,
+    /// The file, from the root.
+    file: Option<String>,
+    /// The line, counted from 1.
+    line: Option<u32>,
+    /// The field.
+    field: Option<String>,
+    /// Who can lift it.
+    actor: &'static str,
+    /// What happened.
+    message: String,
+    /// What to do.
+    remedy: String,
+}
+
+/// One object that is not written.
+#[derive(Debug, Serialize)]
+pub(super) struct RefusalReport {
+    code: &'static str,
+    issue: Option<&'static str>,
+    scope: &'static str,
+    object: Option<ObjectReport>,
+    file: Option<String>,
+    line: Option<u32>,
+    field: Option<String>,
+    /// What gives the field its value now.
+    supplier: Option<SupplierReport>,
+    actor: &'static str,
+    message: String,
+    remedy: String,
+}
+
+/// The line that gives a field its value.
+#[derive(Debug, Serialize)]
+struct SupplierReport {
+    kind: &'static str,
+    file: String,
+    line: u32,
+}
+
+/// The identity of an object.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(super) struct ObjectReport {
+    pub(super) group: String,
+    pub(super) resource: String,
+    pub(super) namespace: Option<String>,
+    pub(super) name: String,
+}
+
+/// One file that changes.
+#[derive(Debug, Serialize)]
+pub(super) struct EditReport {
+    pub(super) path: String,
+    pub(super) action: &'static str,
+    pub(super) diff: String,
+}
+
+/// A document that stays although its object is gone.
+#[derive(Debug, Serialize)]
+pub(super) struct RetainedReport {
+    pub(super) object: ObjectReport,
+    pub(super) file: String,
+    pub(super) reason: &'static str,
+}
+
+/// An object that is not mirrored at all.
+#[derive(Debug, Serialize)]
+pub(super) struct LeftOutReport {
+    pub(super) object: Option<ObjectReport>,
+    pub(super) kind: String,
+    pub(super) name: String,
+    pub(super) reason: String,
+}
+
+/// What became of one object.
+#[derive(Debug, Serialize)]
+pub(super) struct DecisionReport {
+    pub(super) object: ObjectReport,
+    pub(super) decision: &'static str,
+    pub(super) file: Option<String>,
+    pub(super) placement: Option<&'static str>,
+}
+
+/// The answer of `plan`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PlanReport {
+    pub(super) folder: FolderReport,
+    pub(super) edits: Vec<EditReport>,
+    pub(super) refusals: Vec<RefusalReport>,
+    pub(super) retained: Vec<RetainedReport>,
+    pub(super) left_out: Vec<LeftOutReport>,
+    pub(super) decisions: Vec<DecisionReport>,
+    pub(super) diagnostics: Vec<String>,
+}
+
+/// The answer of `analyze`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct AnalyzeReport {
+    /// The folder that was asked about.
+    pub(super) folder: FolderReport,
+    /// How many documents there are of each kind.
+    pub(super) inventory: BTreeMap<String, usize>,
+    /// The folders in it, each with its own verdict; an accepted one stands for those below it.
+    pub(super) folders: Vec<FolderReport>,
+    /// What is worth knowing and no reason to refuse.
+    pub(super) diagnostics: Vec<String>,
+    /// GitTargets that would work, as manifests.
+    pub(super) suggested_git_targets: Vec<serde_json::Value>,
+}
+
+impl Issue {
+    /// Prints one line for people.
+    pub(super) fn line(&self) -> String {
+        let mut line = self.issue.to_owned();
+        if let Some(file) = &self.file {
+            line.push_str(&format!(": {file}"));
+            if let Some(number) = self.line {
+                line.push_str(&format!(":{number}"));
+            }
+        }
+        line.push_str(&format!(": {}", self.message));
+        if !self.remedy.is_empty() {
+            line.push_str(&format!("; {}", self.remedy));
+        }
+        line
+    }
+
+    pub(super) fn of(refusal: &Refusal) -> Self {
+        let at = refusal.at.as_ref();
+        Self {
+            issue: refusal
+                .issue
+                .map_or(refusal.code.as_str(), |issue| issue.as_str()),
+            code: refusal.code.as_str(),
+            file: at.map(|at| at.path.to_string()),
+            line: at.and_then(|at| at.line),
+            field: at.and_then(|at| at.field.clone()),
+            actor: refusal.actor.as_str(),
+            message: refusal.message.clone(),
+            remedy: refusal.remedy.clone(),
+        }
+    }
+}
+
+impl RefusalReport {
+    pub(super) fn of(refusal: &Refusal) -> Self {
+        let issue = Issue::of(refusal);
+        let supplier = match (&issue.file, issue.line) {
+            (Some(file), Some(line)) => Some(SupplierReport {
+                kind: "document",
+                file: file.clone(),
+                line,
+            }),
+            _ => None,
+        };
+        Self {
+            code: refusal.code.as_str(),
+            issue: refusal.issue.map(|issue| issue.as_str()),
+            scope: refusal.scope.as_str(),
+            object: refusal.object.as_ref().map(ObjectReport::of),
+            file: issue.file,
+            line: issue.line,
+            field: issue.field,
+            supplier,
+            actor: issue.actor,
+            message: issue.message,
+            remedy: issue.remedy,
+        }
+    }
+
+    /// Makes the refusal of an object whose kind nobody knows.
+    pub(super) fn unknown_type(title: &str) -> Self {
+        Self {
+            code: model::RefusalCode::UnknownType.as_str(),
+            issue: Some(model::IssueKind::UnresolvedKrm.as_str()),
+            scope: model::RefusalScope::Object.as_str(),
+            object: None,
+            file: None,
+            line: None,
+            field: None,
+            supplier: None,
+            actor: Actor::Platform.as_str(),
+            message: format!("the kind of {title} is not known"),
+            remedy: "give its CustomResourceDefinition with --crds".to_owned(),
+        }
+    }
+
+    /// Prints one line for people.
+    pub(super) fn line(&self) -> String {
+        let issue = Issue {
+            issue: self.issue.unwrap_or(self.code),
+            code: self.code,
+            file: self.file.clone(),
+            line: self.line,
+            field: None,
+            actor: self.actor,
+            message: self.message.clone(),
+            remedy: self.remedy.clone(),
+        };
+        format!("refused: {}", issue.line())
+    }
+}
+
+impl ObjectReport {
+    pub(super) fn of(id: &ResourceId) -> Self {
+        Self {
+            group: id.type_id.group.clone(),
+            resource: id.type_id.resource.clone(),
+            namespace: id.namespace.as_ref().map(ToString::to_string),
+            name: id.name.to_string(),
+        }
+    }
+}

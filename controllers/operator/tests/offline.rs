@@ -1,0 +1,301 @@
+//! The offline commands as a person runs them: on files, without a cluster.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test reports a failure by panicking, and runs the command that it tests"
+)]
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const APP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: app\n  namespace: team-a\ndata:\n  level: info # ask before you change it\n";
+
+/// Makes a repository of these files.
+fn repository(files: &[(&str, &str)]) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let path = dir.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    dir
+}
+
+fn run(dir: &Path, words: &[&str], input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_gitops-reverser"))
+        .args(words)
+        .current_dir(dir)
+        .env("PATH", "/nonexistent")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    // A command that refuses its arguments may end before it reads.
+    drop(stdin.write_all(input.as_bytes()));
+    drop(stdin);
+    child.wait_with_output().unwrap()
+}
+
+fn json(output: &Output) -> Value {
+    let value = serde_json::from_slice(&output.stdout);
+    assert!(
+        value.is_ok(),
+        "{}{}",
+        text(&output.stdout),
+        text(&output.stderr)
+    );
+    value.unwrap()
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// An object as kubectl prints it.
+fn live(level: &str) -> String {
+    format!(
+        "{{\"apiVersion\": \"v1\", \"kind\": \"List\", \"items\": [{{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {{\"name\": \"app\", \"namespace\": \"team-a\", \"uid\": \"1\", \"resourceVersion\": \"7\"}}, \"data\": {{\"level\": \"{level}\"}}}}]}}"
+    )
+}
+
+#[test]
+fn plan_prints_the_change_of_one_line_and_writes_it_only_when_told() {
+    let dir = repository(&[("apps/x.yaml", APP), ("other/y.yaml", "a: 1\n")]);
+    let words = ["plan", "--path", "apps", "--upsert", "-"];
+    let output = run(dir.path(), &words, &live("debug"));
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    assert_eq!(
+        text(&output.stdout).lines().skip(2).collect::<Vec<_>>(),
+        [
+            "@@ -4,4 +4,4 @@",
+            "   name: app",
+            "   namespace: team-a",
+            " data:",
+            "-  level: info # ask before you change it",
+            "+  level: debug # ask before you change it"
+        ]
+    );
+    let file = dir.path().join("apps/x.yaml");
+    assert_eq!(fs::read_to_string(&file).unwrap(), APP);
+
+    let write = [&words[..], &["--write"]].concat();
+    assert_eq!(code(&run(dir.path(), &write, &live("debug"))), 0);
+    assert_eq!(
+        fs::read_to_string(&file).unwrap(),
+        APP.replace("info", "debug")
+    );
+    let again = run(dir.path(), &words, &live("debug"));
+    assert_eq!((code(&again), text(&again.stdout)), (0, String::new()));
+}
+
+#[test]
+fn plan_tells_programs_where_an_object_would_land() {
+    let dir = repository(&[]);
+    let words = ["plan", "--path", "apps", "--upsert", "-", "-o", "json"];
+    let output = run(dir.path(), &words, &live("info"));
+    let report = json(&output);
+    assert_eq!(code(&output), 0);
+    assert_eq!(report["folder"]["accepted"], true);
+    assert_eq!(
+        report["edits"][0]["path"],
+        "apps/team-a/configmaps/app.yaml"
+    );
+    assert_eq!(report["edits"][0]["action"], "create");
+    assert_eq!(report["decisions"][0]["placement"], "builtin");
+    assert!(!dir.path().join("apps").exists(), "nothing was written");
+}
+
+#[test]
+fn d59_plan_removes_and_keeps_by_the_prune_mode() {
+    let dir = repository(&[("apps/x.yaml", APP)]);
+    let object = dir.path().join("gone.json");
+    fs::write(&object, live("info")).unwrap();
+    let target = |mode: &str| {
+        let file = dir.path().join("target.yaml");
+        let spec = format!("spec:\n  path: apps\n  prune: {{mode: {mode}}}\n");
+        fs::write(&file, format!("kind: GitTarget\n{spec}")).unwrap();
+    };
+    let remove = [
+        "plan",
+        "--target",
+        "target.yaml",
+        "--remove",
+        "gone.json",
+        "-o",
+        "json",
+    ];
+    let sweep = [
+        "plan",
+        "--target",
+        "target.yaml",
+        "--snapshot",
+        "-",
+        "--collection",
+        "configmaps@team-a",
+        "-o",
+        "json",
+    ];
+    for (mode, removed, swept) in [
+        ("Never", false, false),
+        ("OnEvent", true, false),
+        ("Always", true, true),
+    ] {
+        target(mode);
+        for (words, gone) in [(&remove[..], removed), (&sweep[..], swept)] {
+            let output = run(dir.path(), words, "");
+            let report = json(&output);
+            assert_eq!(code(&output), 0, "{report}");
+            assert_eq!(
+                report["edits"].as_array().unwrap().len(),
+                usize::from(gone),
+                "{mode}"
+            );
+            assert_eq!(
+                report["retained"].as_array().unwrap().len(),
+                usize::from(!gone)
+            );
+        }
+    }
+    let write = [&remove[..], &["--write"]].concat();
+    run(dir.path(), &write, "");
+    assert!(!dir.path().join("apps").exists(), "no empty folder is left");
+    assert!(dir.path().exists());
+}
+
+#[test]
+fn what_is_wrong_with_the_input_is_told_and_ends_with_2() {
+    let dir = repository(&[("apps/x.yaml", APP)]);
+    let cases: [(&[&str], &str); 7] = [
+        (&["plan", "--upsert", "-"], "--path is missing"),
+        (&["plan", "--path", "../x"], "--path"),
+        (
+            &["plan", "--path", "a", "--upsert", "missing.yaml"],
+            "missing.yaml cannot be read",
+        ),
+        (&["plan", "--path", "a", "--snapshot", "-"], "pair up"),
+        (
+            &[
+                "plan",
+                "--path",
+                "a",
+                "--snapshot",
+                "-",
+                "--collection",
+                "widgets.example.com",
+            ],
+            "--crds",
+        ),
+        (&["plan", "--path", "a", "--sensitive", "a/b/c"], "a/b/c"),
+        (&["analyze", "nowhere"], "no such folder"),
+    ];
+    for (words, wanted) in cases {
+        let output = run(dir.path(), words, "");
+        let complaint = text(&output.stderr);
+        assert_eq!(code(&output), 2, "{words:?}: {complaint}");
+        assert!(complaint.contains(wanted), "{words:?}: {complaint}");
+        assert!(output.stdout.is_empty());
+    }
+    let broken = run(
+        dir.path(),
+        &["plan", "--path", "apps", "--upsert", "-"],
+        "a: [\n",
+    );
+    assert_eq!(code(&broken), 2);
+    assert!(
+        text(&broken.stderr).contains("line "),
+        "{}",
+        text(&broken.stderr)
+    );
+}
+
+#[test]
+fn d58a_an_unknown_kind_is_refused_until_its_definition_is_given() {
+    let dir = repository(&[]);
+    let widget = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w, namespace: team-a}\nspec: {size: 1}\n";
+    let crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: widgets.example.com}\nspec:\n  group: example.com\n  scope: Namespaced\n  names: {plural: widgets, kind: Widget}\n  versions: [{name: v1, served: true, storage: true}]\n";
+    fs::write(dir.path().join("crd.yaml"), crd).unwrap();
+    let words = ["plan", "--path", ".", "--upsert", "-", "-o", "json"];
+    let output = run(dir.path(), &words, widget);
+    let report = json(&output);
+    assert_eq!(code(&output), 3);
+    assert_eq!(report["refusals"][0]["code"], "UnknownType");
+    let known = [&words[..], &["--crds", "crd.yaml"]].concat();
+    let output = run(dir.path(), &known, widget);
+    let report = json(&output);
+    assert_eq!(code(&output), 0, "{report}");
+    let path = &report["edits"][0]["path"];
+    assert_eq!(path, "team-a/example.com/widgets/w.yaml");
+}
+
+#[test]
+fn analyze_judges_the_folder_and_finds_the_ones_that_would_do() {
+    let dir = repository(&[
+        ("staging/app.yaml", APP),
+        ("production/app.yaml", APP),
+        ("chart/values.yaml", "replicas: 1\n"),
+        ("README.md", "# Ours\n"),
+    ]);
+    let output = run(dir.path(), &["analyze", ".", "-o", "json"], "");
+    let report = json(&output);
+    assert_eq!(code(&output), 3);
+    assert_eq!(report["folder"]["accepted"], false);
+    let issues: Vec<&str> = report["folder"]["issues"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|issue| issue["issue"].as_str().unwrap())
+        .collect();
+    assert_eq!(issues, ["non-krm-yaml", "duplicate-identity"]);
+    let suggested: Vec<&str> = report["suggestedGitTargets"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|target| target["spec"]["path"].as_str().unwrap())
+        .collect();
+    assert_eq!(suggested, ["production", "staging"]);
+    assert_eq!(report["inventory"]["v1 ConfigMap"], 2);
+
+    let one = run(dir.path(), &["analyze", "staging"], "");
+    assert_eq!(code(&one), 0);
+    assert!(text(&one.stdout).contains(".: accepted, 1 documents in 1 files"));
+    let yaml = run(dir.path(), &["analyze", "staging", "-o", "yaml"], "");
+    assert!(text(&yaml.stdout).contains("accepted: true"));
+}
+
+#[test]
+fn sc_7_links_and_other_repositories_are_not_followed() {
+    let dir = repository(&[
+        ("real/x.yaml", APP),
+        ("module/.git", "gitdir: elsewhere\n"),
+        ("module/x.yaml", APP),
+    ]);
+    std::os::unix::fs::symlink("real", dir.path().join("linked")).unwrap();
+    let output = run(dir.path(), &["analyze", ".", "-o", "json"], "");
+    let report = json(&output);
+    let issues: Vec<&str> = report["folder"]["issues"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|issue| issue["issue"].as_str().unwrap())
+        .collect();
+    assert_eq!(issues, ["foreign-symlink", "foreign-submodule"]);
+    let words = ["plan", "--path", "linked", "--upsert", "-", "--write"];
+    let output = run(dir.path(), &words, &live("debug"));
+    assert_eq!(code(&output), 3);
+    assert_eq!(
+        fs::read_to_string(dir.path().join("real/x.yaml")).unwrap(),
+        APP
+    );
+}
