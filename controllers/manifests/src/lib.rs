@@ -5,16 +5,17 @@
 //! the caller commits. It does not watch, commit or encrypt.
 //!
 //! The pipeline, in reading order: [`yaml`] reads and edits text without disturbing it; [`folder`] gives every
-//! file a role and every document an identity, and accepts or refuses the whole; `placement` says where a new
+//! file a role and every document an identity, and accepts or refuses the whole; [`placement`] says where a new
 //! document goes; [`plan`](mod@plan) joins wishes with documents and makes the edits; [`preview`] shows them.
 
 pub mod folder;
-mod placement;
+pub mod placement;
 pub mod plan;
 pub mod preview;
 pub mod yaml;
 
 pub use folder::TypeCatalog;
+pub use placement::Placement;
 pub use plan::{
     DecidedActions, Decision, FileContent, FileEdit, FolderVerdict, Intent, Mode, Outcome, Policy,
     PruneMode, plan,
