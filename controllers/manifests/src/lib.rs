@@ -9,6 +9,7 @@
 //! document goes; [`plan`](mod@plan) joins wishes with documents and makes the edits; [`preview`] shows them.
 
 pub mod folder;
+pub mod ignore;
 pub mod placement;
 pub mod plan;
 pub mod preview;
