@@ -31,6 +31,34 @@ pub struct Admission {
     pub refused: BTreeMap<ResourceId, Unplaced>,
 }
 
+/// The new documents that want each path; the value says whether the object is sensitive.
+pub type Newcomers = BTreeMap<RepoPath, BTreeMap<ResourceId, bool>>;
+
+/// Decides about all new documents of a batch. Besides what [`admit`] says about each path, a path is refused
+/// where one above it becomes a file in the same batch.
+pub fn admit_all(
+    newcomers: &Newcomers,
+    standing: impl Fn(&RepoPath) -> Standing,
+) -> BTreeMap<RepoPath, Admission> {
+    let mut admissions: BTreeMap<RepoPath, Admission> = BTreeMap::new();
+    // A path sorts behind every path above it.
+    for (path, newcomers) in newcomers {
+        let above = std::iter::successors(Some(path.parent()), |folder| {
+            folder.as_repo_path().map(RepoPath::parent)
+        });
+        let is_below_a_file = above
+            .filter_map(|folder| admissions.get(folder.as_repo_path()?))
+            .any(|admission| !admission.admitted.is_empty());
+        let standing = if is_below_a_file {
+            Standing::Blocked("a part of it becomes a file")
+        } else {
+            standing(path)
+        };
+        admissions.insert(path.clone(), admit(path, standing, newcomers));
+    }
+    admissions
+}
+
 /// Decides about all new documents of one path at once; the value says whether the object is sensitive. The
 /// order is that of the identities, so that the order of arrival changes nothing (PL-15).
 pub fn admit(

@@ -28,7 +28,7 @@ mod variable;
 
 pub(crate) use builtin::builtin;
 pub use declared::{Placement, Problem};
-pub use guards::{Admission, Standing, admit};
+pub use guards::{Admission, Newcomers, Standing, admit, admit_all};
 pub use ladder::{Placed, RenderRoot, Site};
 pub use parse::TemplateError;
 pub use template::{Subject, Template};

@@ -103,3 +103,38 @@ fn se_2_a_plain_object_never_gets_the_name_of_an_encrypted_file() {
     let sealed = placement(&[("v1/secrets", "{namespace}/{name}.sops.yaml")], None);
     assert_eq!(path_of(&sealed, &secret("a")), "live/team-a/a.sops.yaml");
 }
+
+#[test]
+fn pl_13_no_path_lies_below_a_new_file() {
+    let newcomers: Newcomers = [
+        ("x.yaml/y/a.yaml", config_map("a")),
+        ("x.yaml", config_map("b")),
+        ("x-y.yaml", config_map("c")),
+        ("s.yaml", secret("taken")),
+        ("s.yaml/d.yaml", config_map("d")),
+    ]
+    .into_iter()
+    .map(|(path, object)| {
+        let wishes = [(object.id, object.served.sensitive)].into();
+        (RepoPath::new(path).unwrap(), wishes)
+    })
+    .collect();
+    let admissions = admit_all(&newcomers, |path| match path.as_str() {
+        "s.yaml" => Standing::Encrypted,
+        _ => Standing::Nothing,
+    });
+    let refused: BTreeMap<&str, RefusalCode> = admissions
+        .iter()
+        .flat_map(|(path, admission)| {
+            admission
+                .refused
+                .values()
+                .map(|why| (path.as_str(), why.code()))
+        })
+        .collect();
+    let (append, invalid) = (RefusalCode::SensitiveAppend, RefusalCode::InvalidPath);
+    assert_eq!(
+        refused,
+        [("s.yaml", append), ("x.yaml/y/a.yaml", invalid)].into()
+    );
+}
