@@ -68,6 +68,8 @@ pub struct TargetConfig {
     pub prune: manifests::PruneMode,
     /// Whether documents carry their namespace; `None` infers it for each document.
     pub serialize_namespace: Option<bool>,
+    /// Where new documents go.
+    pub placement: manifests::Placement,
     /// Whether no new commit is planned for it.
     pub suspended: bool,
 }

@@ -241,6 +241,7 @@ fn target(folder: &str) -> Arc<TargetConfig> {
         },
         prune: PruneMode::OnEvent,
         serialize_namespace: None,
+        placement: manifests::Placement::default(),
         suspended: false,
     })
 }

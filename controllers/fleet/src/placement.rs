@@ -127,6 +127,7 @@ mod tests {
                 },
                 prune: manifests::PruneMode::OnEvent,
                 serialize_namespace: None,
+                placement: manifests::Placement::default(),
                 suspended: false,
             },
             rules: Vec::new(),

@@ -5,17 +5,20 @@
 //! the caller commits. It does not watch, commit or encrypt.
 //!
 //! The pipeline, in reading order: [`yaml`] reads and edits text without disturbing it; [`folder`] gives every
-//! file a role and every document an identity, and accepts or refuses the whole; `placement` says where a new
-//! document goes; `fidelity` finds what an applier fills in; [`plan`](mod@plan) joins wishes with documents and makes the edits; [`preview`] shows them.
+//! file a role and every document an identity, and accepts or refuses the whole, without what [`ignore`] rules hide;
+//! [`placement`] says where a new document goes; `fidelity` finds what an applier fills in; [`plan`](mod@plan) joins
+//! wishes with documents and makes the edits; [`preview`] shows them.
 
 mod fidelity;
 pub mod folder;
-mod placement;
+pub mod ignore;
+pub mod placement;
 pub mod plan;
 pub mod preview;
 pub mod yaml;
 
 pub use folder::{Folder, TypeCatalog};
+pub use placement::Placement;
 pub use plan::{
     DecidedActions, Decision, FileContent, FileEdit, FolderVerdict, Intent, Mode, Outcome, Policy,
     PruneMode, plan,

@@ -173,6 +173,13 @@ impl Sensitivity {
         }
     }
 
+    /// Returns the types that are known to hold secrets.
+    pub fn types(&self) -> BTreeSet<TypeId> {
+        let mut types = self.additional.clone();
+        types.insert(TypeId::new("", "secrets"));
+        types
+    }
+
     /// Says whether objects of the type must be encrypted.
     pub fn is_sensitive(&self, type_id: &TypeId) -> bool {
         (type_id.group.is_empty() && type_id.resource == "secrets")
@@ -192,6 +199,15 @@ mod tests {
         assert!(sensitivity.is_sensitive(&TypeId::new("core.cozystack.io", "tenantsecrets")));
         assert!(sensitivity.is_sensitive(&TypeId::new("", "widgets")));
         assert!(!sensitivity.is_sensitive(&TypeId::new("", "configmaps")));
+        let types: Vec<_> = sensitivity
+            .types()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(
+            types,
+            ["secrets", "widgets", "tenantsecrets.core.cozystack.io"]
+        );
         assert_eq!(
             Sensitivity::parse(["a/b/c", "/x", "", "ok"]).unwrap_err(),
             ["a/b/c", "/x", ""]

@@ -97,7 +97,8 @@ fn term(key: &str, operator: &str, values: &[String]) -> Result<String, InvalidS
     }
 }
 
-fn check_key(key: &str) -> Result<(), InvalidSelector> {
+/// Says whether Kubernetes takes the text as the key of a label.
+pub fn is_label_key(key: &str) -> bool {
     let (prefix, name) = match key.split_once('/') {
         Some((prefix, name)) => (Some(prefix), name),
         None => (None, key),
@@ -114,7 +115,11 @@ fn check_key(key: &str) -> Result<(), InvalidSelector> {
                         .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
             })
     });
-    if prefix_ok && !name.is_empty() && is_label_text(name) {
+    prefix_ok && !name.is_empty() && is_label_text(name)
+}
+
+fn check_key(key: &str) -> Result<(), InvalidSelector> {
+    if is_label_key(key) {
         Ok(())
     } else {
         Err(InvalidSelector(format!("{key:?} is not a label key")))

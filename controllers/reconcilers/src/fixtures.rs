@@ -19,6 +19,7 @@ pub(crate) fn settings() -> Settings {
         converging: Duration::from_secs(10),
         in_cluster: InClusterConsent::default(),
         kubeconfig: KubeConfigPolicy::default(),
+        sensitivity: model::Sensitivity::default(),
         allow_git_http: false,
         git_proxy: ProxyPolicy::Direct,
         git_limits: Limits::RECOMMENDED,

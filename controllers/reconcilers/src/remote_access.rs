@@ -206,6 +206,7 @@ mod tests {
             converging: Duration::from_secs(10),
             in_cluster: policy::InClusterConsent::default(),
             kubeconfig: KubeConfigPolicy::default(),
+            sensitivity: model::Sensitivity::default(),
             allow_git_http,
             git_proxy: ProxyPolicy::Direct,
             git_limits: Limits::RECOMMENDED,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use model::Sensitivity;
 use policy::InClusterConsent;
 use repository::{Limits, ProxyPolicy};
 
@@ -16,6 +17,8 @@ pub struct Settings {
     pub in_cluster: InClusterConsent,
     /// What a kubeconfig may do.
     pub kubeconfig: KubeConfigPolicy,
+    /// The types that hold secrets; a GitTarget must place them apart.
+    pub sensitivity: Sensitivity,
     /// Whether a credential may travel over plain HTTP.
     pub allow_git_http: bool,
     /// Whether Git servers are reached through a proxy.

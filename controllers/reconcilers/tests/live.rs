@@ -223,6 +223,7 @@ fn settings() -> Settings {
         converging: Duration::from_secs(1),
         in_cluster: InClusterConsent::parse("default/local").expect("because the entry is exact"),
         kubeconfig: KubeConfigPolicy::default(),
+        sensitivity: model::Sensitivity::default(),
         allow_git_http: true,
         git_proxy: ProxyPolicy::Direct,
         git_limits: Limits::RECOMMENDED,

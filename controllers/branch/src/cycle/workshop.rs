@@ -200,6 +200,7 @@ impl Workshop {
         let mut policy = Policy::new(target.folder.clone(), catalog);
         policy.prune = prune;
         policy.serialize_namespace = target.serialize_namespace;
+        policy.placement = target.placement.clone();
         policy.bootstrap = true;
         policy
     }

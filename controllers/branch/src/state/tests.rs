@@ -52,6 +52,7 @@ fn config(name: &str) -> BranchMessage {
         },
         prune: manifests::PruneMode::OnEvent,
         serialize_namespace: None,
+        placement: manifests::Placement::default(),
         suspended: false,
     }))
 }

@@ -8,10 +8,14 @@ use model::{
 };
 
 use super::document::{Claim, Document, Join, Joining};
-use super::issue::{folder_issue, sort, with_field};
+use super::issue::{folder_issue, invalid_rules, sort, with_field};
+use super::role::cannot_be_hidden;
 use super::scan::{Read, ScannedFile, needs_content, scan};
+use crate::ignore::IgnoreRules;
 use crate::plan::FolderFacts;
 
+/// The file with the ignore rules.
+const RULES: &str = ".gittargetignore";
 /// The most bytes of YAML that one folder may hold.
 const LARGEST_FOLDER: usize = 256 << 20;
 
@@ -21,6 +25,8 @@ const LARGEST_FOLDER: usize = 256 << 20;
 pub struct Folder {
     path: FolderPath,
     joining: Joining,
+    rules: IgnoreRules,
+    rule_issues: Vec<Refusal>,
     files: Files,
     scanned: BTreeMap<RepoPath, ScannedFile>,
     claims: HashMap<Claim, BTreeSet<Place>>,
@@ -29,6 +35,17 @@ pub struct Folder {
     faulty: BTreeSet<RepoPath>,
     facts: FolderFacts,
     bytes: usize,
+}
+
+/// The pattern that hides a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Shadow {
+    /// The pattern as it is written.
+    pub(crate) pattern: String,
+    /// Its line, counted from 1.
+    pub(crate) line: u32,
+    /// The file that it stands in.
+    pub(crate) rules: String,
 }
 
 /// Where a document stands.
@@ -44,6 +61,8 @@ impl Folder {
         Self {
             path,
             joining: Joining::default(),
+            rules: IgnoreRules::default(),
+            rule_issues: Vec::new(),
             files: Files::default(),
             scanned: BTreeMap::new(),
             claims: HashMap::new(),
@@ -81,9 +100,10 @@ impl Folder {
     /// everything.
     pub fn update(&mut self, tree: FileTree<'_>, joining: &Joining) -> Result<(), ReadError> {
         let changes = tree.files.changes_since(&self.files);
-        let result = if changes.iter().any(|change| self.rules_changed(change)) {
+        let result = if changes.iter().any(|change| self.holds_rules(&change.path)) {
             self.clear();
-            self.take(tree, tree.files.changes_since(&Files::default()))
+            self.read_rules(tree)
+                .and_then(|()| self.take(tree, tree.files.changes_since(&Files::default())))
         } else {
             self.take(tree, changes)
         };
@@ -99,9 +119,40 @@ impl Folder {
         Ok(())
     }
 
-    /// Says whether the change may give every other file another role.
-    fn rules_changed(&self, change: &FileChange) -> bool {
-        self.path.strip(&change.path) == Some(".gittargetignore")
+    /// Says whether the file has the ignore rules, which give every other file its role.
+    fn holds_rules(&self, path: &RepoPath) -> bool {
+        self.path.strip(path) == Some(RULES)
+    }
+
+    fn read_rules(&mut self, tree: FileTree<'_>) -> Result<(), ReadError> {
+        let Ok(path) = self.path.join(RULES) else {
+            return Ok(());
+        };
+        let Some(FileEntry::Regular { content, .. }) = tree.files.get(&path) else {
+            return Ok(());
+        };
+        let Content::Bytes(bytes) = tree.contents.read(content)? else {
+            return Ok(());
+        };
+        match IgnoreRules::parse(&String::from_utf8_lossy(&bytes)) {
+            Ok(rules) => self.rules = rules,
+            Err(problems) => {
+                let issues = problems.into_iter().map(|one| invalid_rules(&path, one));
+                self.rule_issues = issues.collect();
+            }
+        }
+        Ok(())
+    }
+
+    /// Says whether the rules hide a file. What stands in a hidden folder is never seen; outside of one, some
+    /// names cannot be hidden (SC-4).
+    fn is_hidden(&self, below: &str) -> bool {
+        let name = below.rsplit('/').next().unwrap_or(below);
+        if cannot_be_hidden(name) {
+            let folder = below.rsplit_once('/').map(|(folder, _)| folder);
+            return folder.is_some_and(|folder| self.rules.is_ignored(folder, true));
+        }
+        self.rules.is_ignored(below, false)
     }
 
     fn clear(&mut self) {
@@ -117,7 +168,7 @@ impl Folder {
                 continue;
             };
             self.remove(&path);
-            if let Some(entry) = entry {
+            if let Some(entry) = entry.filter(|_| !self.is_hidden(&below)) {
                 let file = self.read_file(tree, &path, &below, &entry)?;
                 self.insert(path, file);
             }
@@ -241,6 +292,7 @@ impl Folder {
     /// Returns every issue at once, sorted by path, line and kind.
     pub fn accept(&self) -> Result<AcceptedFolder<'_>, Vec<Refusal>> {
         let mut issues = self.way_issues();
+        issues.extend_from_slice(&self.rule_issues);
         for path in &self.faulty {
             issues.extend_from_slice(&self.scanned[path].issues);
         }
@@ -343,6 +395,21 @@ impl AcceptedFolder<'_> {
     /// Returns the entries that the folder was read from.
     pub fn files(&self) -> &Files {
         &self.0.files
+    }
+
+    /// Returns what hides a path of this folder.
+    pub(crate) fn shadow(&self, path: &RepoPath) -> Option<Shadow> {
+        let below = self.0.path.strip(path)?;
+        let hidden = self.0.rules.hidden_by(below, false)?;
+        Some(Shadow {
+            pattern: hidden.pattern.to_owned(),
+            line: hidden.line,
+            rules: self
+                .0
+                .path
+                .join(RULES)
+                .map_or_else(|_| RULES.to_owned(), |path| path.to_string()),
+        })
     }
 
     /// Says whether the folder holds no file at all, or does not exist.

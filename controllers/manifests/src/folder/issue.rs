@@ -2,6 +2,8 @@
 
 use model::{Actor, IssueKind, Location, Refusal, RefusalCode, RefusalScope, RepoPath};
 
+use crate::ignore;
+
 /// Makes a refusal of the whole folder.
 pub(crate) fn folder_issue(
     issue: IssueKind,
@@ -24,6 +26,21 @@ pub(crate) fn folder_issue(
         actor,
         message: message.into(),
         remedy: remedy.into(),
+    }
+}
+
+/// Reports a pattern that makes the ignore rules useless (SC-16).
+pub(crate) fn invalid_rules(path: &RepoPath, problem: ignore::Problem) -> Refusal {
+    Refusal {
+        code: RefusalCode::IgnoreShadowsManagedPath,
+        ..folder_issue(
+            IssueKind::IgnoreShadowsManaged,
+            path,
+            Some(problem.line),
+            Actor::Author,
+            format!("the pattern {:?} {}", problem.pattern, problem.message),
+            "name only what is to be left alone",
+        )
     }
 }
 

@@ -3,7 +3,7 @@
 //! [`Folder`] gives every file one role and every document its identity, and is brought from commit to commit by
 //! reading only what differs; [`Folder::accept`] turns it into an [`AcceptedFolder`] or into every issue at once.
 //! Only an accepted folder is ever planned on. Nothing here looks at what is wanted: a folder is judged by its own
-//! bytes. Builds (kustomize) and ignore rules are not read yet; a folder that has them is refused by name.
+//! bytes. Builds (kustomize) are not read yet; a folder that has one is refused by name.
 //!
 //! Reading order: `role` (what a file is), [`document`](Document) (what a document is), `scan` (one file), `index`
 //! (the whole folder); `issue` words the issues, `digest` stands for what documents say.
@@ -21,4 +21,5 @@ mod tests;
 pub use catalog::{KnownType, TypeCatalog, built_in_types, custom_type};
 pub use digest::Digest;
 pub use document::{Document, Join, Joining};
+pub(crate) use index::Shadow;
 pub use index::{AcceptedFolder, Folder};

@@ -42,6 +42,14 @@ pub(crate) fn role(below: &str, entry: &FileEntry) -> Role {
     }
 }
 
+/// Says whether no ignore rule can hide a file of this name (SC-4).
+pub(crate) fn cannot_be_hidden(name: &str) -> bool {
+    matches!(
+        name,
+        "README.md" | ".sops.yaml" | "kustomization.yaml" | "kustomization.yml" | "Kustomization"
+    )
+}
+
 /// Says whether a file name is that of YAML.
 pub(crate) fn is_yaml(name: &str) -> bool {
     name.ends_with(".yaml") || name.ends_with(".yml")

@@ -31,10 +31,7 @@ pub(crate) enum Read<'a> {
 
 /// Says whether the content of the entry matters.
 pub(crate) fn needs_content(below: &str, entry: &FileEntry) -> bool {
-    matches!(
-        role(below, entry),
-        Role::Candidate | Role::IgnoreRules | Role::SopsConfig
-    )
+    matches!(role(below, entry), Role::Candidate | Role::SopsConfig)
 }
 
 /// Reads a file of the folder; `below` is its path in it.
@@ -85,7 +82,7 @@ impl Scan<'_> {
 
     fn entry(&mut self, role: Role, read: Read<'_>) {
         match role {
-            Role::Passenger => {}
+            Role::Passenger | Role::IgnoreRules => {}
             Role::Link => self.issue(
                 IssueKind::ForeignSymlink,
                 None,
@@ -108,10 +105,16 @@ impl Scan<'_> {
                 );
             }
             Role::Kustomization => self.kustomization(),
-            Role::IgnoreRules => self.ignore_rules(read),
             Role::SopsConfig => self.sops_config(read),
             Role::Candidate => self.candidate(read),
         }
+    }
+
+    /// Says how the file is left alone.
+    fn ignore_it(&self) -> String {
+        let below = self.folder.strip(self.path).unwrap_or_default();
+        let rules = self.at_root(".gittargetignore");
+        format!("add the line /{below} to {rules}")
     }
 
     fn at_root(&self, name: &str) -> String {
@@ -129,26 +132,6 @@ impl Scan<'_> {
             "kustomize folders cannot be written yet",
             format!("for now, point spec.path at a folder of plain manifests without a kustomization, such as {free}"),
         );
-    }
-
-    /// Rules that hide nothing are as good as none (SC-17); others cannot be followed yet, and writing past them
-    /// would be worse than not writing.
-    fn ignore_rules(&mut self, read: Read<'_>) {
-        let Read::Bytes(bytes) = read else { return };
-        let text = String::from_utf8_lossy(bytes);
-        let active = text.lines().position(|line| {
-            let line = line.trim();
-            !line.is_empty() && !line.starts_with('#')
-        });
-        if let Some(index) = active {
-            self.issue_for(
-                Actor::Nobody,
-                IssueKind::ForeignFile,
-                u32::try_from(index + 1).ok(),
-                "patterns in .gittargetignore cannot be followed yet",
-                "for now, move what is to be ignored out of the folder and leave only comments in the file",
-            );
-        }
     }
 
     fn sops_config(&mut self, read: Read<'_>) {
@@ -184,7 +167,7 @@ impl Scan<'_> {
                 IssueKind::InvalidYaml,
                 None,
                 "the file is not UTF-8",
-                "store the file as UTF-8, or move it out of the folder",
+                format!("store the file as UTF-8, or {}", self.ignore_it()),
             );
         };
         match yaml::read(text) {
@@ -192,7 +175,7 @@ impl Scan<'_> {
                 IssueKind::InvalidYaml,
                 Some(error.line),
                 format!("the file does not parse: {}", error.problem),
-                "repair the file, or move it out of the folder",
+                format!("repair the file, or {}", self.ignore_it()),
             ),
             Ok(readings) => self.documents(readings),
         }
@@ -251,7 +234,7 @@ impl Scan<'_> {
                 IssueKind::NonKrmYaml,
                 line,
                 "the file is YAML and no Kubernetes object: it lacks apiVersion, kind or metadata.name",
-                "add what is missing, or move the file out of the folder",
+                format!("add what is missing, or {}", self.ignore_it()),
             ),
         }
     }

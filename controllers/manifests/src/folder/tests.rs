@@ -114,7 +114,7 @@ fn sc_1_each_entry_has_one_role() {
 #[test]
 fn a4_1_every_issue_is_reported_at_once_and_in_order() {
     let files = [
-        ("live/.gittargetignore", regular("# comment\n\n*.tmp\n")),
+        ("live/.gittargetignore", regular("# comment\n\n*.yaml\n")),
         ("live/a/.gittargetignore", regular("")),
         ("live/bad.yaml", regular("a: [\nb: 1\n")),
         (
@@ -142,7 +142,7 @@ fn a4_1_every_issue_is_reported_at_once_and_in_order() {
     assert_eq!(
         issues(&files),
         [
-            "foreign-file live/.gittargetignore:3",
+            "ignore-shadows-managed live/.gittargetignore:3",
             "foreign-file live/a/.gittargetignore",
             "invalid-yaml live/bad.yaml:3",
             "duplicate-identity live/dup.yaml:7",
@@ -333,4 +333,30 @@ fn pi_1_a_folder_that_is_kept_is_the_folder_read_afresh() {
             }
         }
     }
+}
+
+#[test]
+fn sc_5_sc_6_what_the_rules_hide_is_not_there_and_some_names_cannot_be_hidden() {
+    let hidden = [
+        (
+            "live/.gittargetignore",
+            regular("/values.yaml\nlegacy/\n*.lnk\nkustomization.yaml\n"),
+        ),
+        ("live/a.yaml", regular(&config_map("x"))),
+        ("live/values.yaml", regular("replicas: 1\n")),
+        ("live/legacy/x.yaml", regular("a: [\n")),
+        ("live/legacy/kustomization.yaml", regular("resources: []\n")),
+        ("live/b.lnk", MODULE),
+    ];
+    assert_eq!(issues(&hidden), Vec::<String>::new());
+    let mut shown = hidden.to_vec();
+    shown.push(("live/kustomization.yaml", regular("resources: []\n")));
+    shown.push(("live/sub/values.yaml", regular("replicas: 1\n")));
+    assert_eq!(
+        issues(&shown),
+        [
+            "unsupported-kustomize live/kustomization.yaml",
+            "non-krm-yaml live/sub/values.yaml:1"
+        ]
+    );
 }

@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 use model::{Refusal, RepoPath, ResourceId};
 use serde_json::{Map, Value};
 
-use super::refuse::{self, Unplaced};
+use super::refuse;
 use crate::folder::Document;
+use crate::placement::Unplaced;
 use crate::yaml;
 
 /// What is to be done to one file.
@@ -144,7 +145,8 @@ fn add(
                 true
             }
             Err(_) => {
-                let refusal = refuse::unplaced(id, Some(path), Unplaced::MultiDocumentTarget);
+                let path = path.clone();
+                let refusal = Unplaced::MultiDocumentTarget { path }.refusal(id);
                 refused.insert(id.clone(), refusal);
                 false
             }

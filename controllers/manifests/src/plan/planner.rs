@@ -9,18 +9,18 @@ use serde_json::Value;
 use super::edits::{Edit, FileWork, NewText, apply};
 use super::intent::{DecidedActions, DecidedRemoval, RemovalCause};
 use super::outcome::{
-    Decision, FileContent, FileEdit, FolderVerdict, ObjectDecision, Outcome, PlacementSource,
-    Retained, RetainedReason,
+    Decision, FileContent, FileEdit, FolderVerdict, ObjectDecision, Outcome, Retained,
+    RetainedReason,
 };
 use super::policy::{Policy, PruneMode};
-use super::refuse::{self, Unplaced};
+use super::refuse;
 use super::texts::Texts;
 use super::wanted::{content, wanted, without_namespace};
 use super::wishes::{Wish, Wishes};
 use super::{bootstrap, check};
 use crate::fidelity::divergences;
 use crate::folder::{AcceptedFolder, Digest, Document};
-use crate::placement;
+use crate::placement::{Newcomers, Placed, Site, Standing, Subject, Unplaced, admit_all};
 use crate::yaml;
 
 /// Turns wishes into work on files, and the work into edits and decisions.
@@ -30,6 +30,8 @@ pub(crate) struct Planner<'a> {
     policy: &'a Policy,
     texts: Texts<'a>,
     work: BTreeMap<RepoPath, FileWork>,
+    newcomers: Newcomers,
+    placed: BTreeMap<ResourceId, (Arc<DesiredObject>, Placed)>,
     decisions: BTreeMap<ResourceId, Decision>,
 }
 
@@ -41,6 +43,8 @@ impl<'a> Planner<'a> {
             policy,
             texts: Texts::new(tree),
             work: BTreeMap::new(),
+            newcomers: Newcomers::new(),
+            placed: BTreeMap::new(),
             decisions: BTreeMap::new(),
         }
     }
@@ -49,10 +53,13 @@ impl<'a> Planner<'a> {
         for (id, wish) in wishes {
             let decision = match wish {
                 Wish::Upsert(object) => self.upsert(id, object)?,
-                Wish::Remove(cause) => self.remove(id, *cause),
+                Wish::Remove(cause) => Some(self.remove(id, *cause)),
             };
-            self.decisions.insert(id.clone(), decision);
+            if let Some(decision) = decision {
+                self.decisions.insert(id.clone(), decision);
+            }
         }
+        self.admit();
         let mut edits = self.edit_files()?;
         if self.policy.bootstrap && self.folder.is_empty() && !edits.is_empty() {
             edits.extend(bootstrap::files(&self.policy.folder));
@@ -61,18 +68,19 @@ impl<'a> Planner<'a> {
         Ok(self.outcome(wishes, edits))
     }
 
+    /// Decides about an object, or notes where it wants to go.
     fn upsert(
         &mut self,
         id: &ResourceId,
         object: &Arc<DesiredObject>,
-    ) -> Result<Decision, ReadError> {
+    ) -> Result<Option<Decision>, ReadError> {
         let folder = self.folder;
         let document = folder.find(id);
         if object.is_sensitive() {
-            return Ok(Decision::Refused(refuse::sensitive(id, document)));
+            return Ok(Some(Decision::Refused(refuse::sensitive(id, document))));
         }
         match document {
-            Some(document) => self.match_document(id, document, object),
+            Some(document) => self.match_document(id, document, object).map(Some),
             None => Ok(self.place(id, object)),
         }
     }
@@ -124,50 +132,79 @@ impl<'a> Planner<'a> {
         })
     }
 
-    fn place(&mut self, id: &ResourceId, object: &DesiredObject) -> Decision {
-        let Some(path) = placement::builtin(&self.policy.folder, id) else {
-            let why = Unplaced::InvalidPath("no file can have so long a name");
-            return Decision::Refused(refuse::unplaced(id, None, why));
+    /// Chooses the place of a new document. Whether it may have it is decided when all places are known.
+    fn place(&mut self, id: &ResourceId, object: &Arc<DesiredObject>) -> Option<Decision> {
+        let site = Site {
+            folder: &self.policy.folder,
+            root: None,
         };
-        if let Some(why) = self.obstacle(&path) {
-            return Decision::Refused(refuse::unplaced(id, Some(&path), why));
+        let placed = match self.policy.placement.place(Subject::from(&**object), site) {
+            Ok(placed) => placed,
+            Err(why) => return Some(Decision::Refused(why.refusal(id))),
+        };
+        if let Some(shadow) = self.folder.shadow(&placed.path) {
+            let refusal = refuse::shadowed(id, &placed.path, &shadow);
+            return Some(Decision::Refused(refusal));
         }
-        let mut value = Value::Object(content(object).into_owned());
-        if self.policy.serialize_namespace == Some(false) {
-            value = without_namespace(value);
-        }
-        if let Value::Object(map) = value {
-            self.work(&path).additions.insert(id.clone(), map);
-        }
-        Decision::Created {
-            path,
-            source: PlacementSource::Builtin,
+        self.newcomers
+            .entry(placed.path.clone())
+            .or_default()
+            .insert(id.clone(), object.is_sensitive());
+        self.placed.insert(id.clone(), (Arc::clone(object), placed));
+        None
+    }
+
+    /// Gives each path to the new documents that may have it (PL-15, PL-16).
+    fn admit(&mut self) {
+        let newcomers = std::mem::take(&mut self.newcomers);
+        for (path, admission) in admit_all(&newcomers, |path| self.standing(path)) {
+            for (id, why) in admission.refused {
+                let refusal = Decision::Refused(why.refusal(&id));
+                self.decisions.insert(id, refusal);
+            }
+            for id in admission.admitted {
+                let Some((object, placed)) = self.placed.remove(&id) else {
+                    continue;
+                };
+                let mut value = Value::Object(content(&object).into_owned());
+                if self.policy.serialize_namespace == Some(false) {
+                    value = without_namespace(value);
+                }
+                if let Value::Object(map) = value {
+                    self.work(&path).additions.insert(id.clone(), map);
+                }
+                let decision = Decision::Created {
+                    path: path.clone(),
+                    source: placed.source,
+                };
+                self.decisions.insert(id, decision);
+            }
         }
     }
 
-    /// Says why no document can be written at the path.
-    fn obstacle(&self, path: &RepoPath) -> Option<Unplaced> {
+    /// Says what stands at the path of a new document.
+    fn standing(&self, path: &RepoPath) -> Standing {
         let mut parent = path.parent();
         while let Some(above) = parent.as_repo_path().cloned() {
             if self.tree.files.get(&above).is_some() {
-                return Some(Unplaced::InvalidPath("a part of it is a file"));
+                return Standing::Blocked("a part of it is a file");
             }
             parent = above.parent();
         }
         if self.tree.files.is_folder(path) {
-            return Some(Unplaced::InvalidPath("it is a folder"));
+            return Standing::Blocked("it is a folder");
         }
         match self.tree.files.get(path) {
-            None => None,
-            Some(FileEntry::Symlink | FileEntry::Submodule) => Some(Unplaced::InvalidPath(
-                "something that is no plain file stands there",
-            )),
+            None => Standing::Nothing,
+            Some(FileEntry::Symlink | FileEntry::Submodule) => {
+                Standing::Blocked("something that is no plain file stands there")
+            }
             Some(FileEntry::Regular { .. }) => match self.folder.documents_of(path) {
-                None => Some(Unplaced::MultiDocumentTarget),
-                Some(documents) => documents
-                    .iter()
-                    .any(|document| document.encrypted)
-                    .then_some(Unplaced::PlaintextOntoEncrypted),
+                None => Standing::Plain { appendable: false },
+                Some(documents) if documents.iter().any(|document| document.encrypted) => {
+                    Standing::Encrypted
+                }
+                Some(_) => Standing::Plain { appendable: true },
             },
         }
     }
@@ -284,7 +321,8 @@ fn refuse_all(
         }
     }
     for id in work.additions.into_keys() {
-        let refusal = refuse::unplaced(&id, Some(path), Unplaced::MultiDocumentTarget);
+        let path = path.clone();
+        let refusal = Unplaced::MultiDocumentTarget { path }.refusal(&id);
         refused.insert(id, refusal);
     }
     refused

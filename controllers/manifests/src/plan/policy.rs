@@ -6,6 +6,7 @@ use model::FolderPath;
 use serde::{Deserialize, Serialize};
 
 use crate::folder::TypeCatalog;
+use crate::placement::Placement;
 use crate::plan::Defaults;
 
 /// How a target wants its folder written. Built with [`Policy::new`] and then adjusted, because settings are
@@ -19,6 +20,8 @@ pub struct Policy {
     pub prune: PruneMode,
     /// Whether documents carry their namespace; unset decides for each document.
     pub serialize_namespace: Option<bool>,
+    /// Where documents of new objects go.
+    pub placement: Placement,
     /// The kinds that documents can be joined with.
     pub catalog: Arc<TypeCatalog>,
     /// The values that the API server fills in by itself.
@@ -35,6 +38,7 @@ impl Policy {
             folder,
             prune: PruneMode::default(),
             serialize_namespace: None,
+            placement: Placement::default(),
             catalog: catalog.into(),
             defaults: Defaults::default(),
             bootstrap: false,

@@ -6,19 +6,8 @@ use model::{
 };
 
 use crate::fidelity::Divergence;
-use crate::folder::Document;
+use crate::folder::{Document, Shadow};
 use crate::yaml::EditError;
-
-/// Why a placement fails; each is a code of its own, which metrics count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unplaced {
-    /// No file can have the path.
-    InvalidPath(&'static str),
-    /// The file is encrypted.
-    PlaintextOntoEncrypted,
-    /// The file cannot take another document without loss.
-    MultiDocumentTarget,
-}
 
 /// The object must be encrypted, and nothing can encrypt it.
 pub(crate) fn sensitive(id: &ResourceId, document: Option<&Document>) -> Refusal {
@@ -122,39 +111,24 @@ pub(crate) fn not_expressible(id: &ResourceId, document: &Document, error: &Edit
     }
 }
 
-/// The new document has no place.
-pub(crate) fn unplaced(id: &ResourceId, path: Option<&RepoPath>, why: Unplaced) -> Refusal {
-    let place = path.map_or_else(|| "its path".to_owned(), ToString::to_string);
-    let (code, message, remedy) = match why {
-        Unplaced::InvalidPath(problem) => (
-            RefusalCode::InvalidPath,
-            format!("{id} cannot be placed at {place}: {problem}"),
-            "make room at that path, or write the document by hand where it should live",
-        ),
-        Unplaced::PlaintextOntoEncrypted => (
-            RefusalCode::PlaintextOntoEncrypted,
-            format!("{id} would join the encrypted file {place}"),
-            "move the encrypted document to a file of its own",
-        ),
-        Unplaced::MultiDocumentTarget => (
-            RefusalCode::MultiDocumentTarget,
-            format!("the file {place} cannot take the document of {id} without loss"),
-            "write the document by hand where it should live",
-        ),
-    };
+/// The ignore rules hide the file that would be written, so the next scan would not see it.
+pub(crate) fn shadowed(id: &ResourceId, path: &RepoPath, hidden: &Shadow) -> Refusal {
     Refusal {
-        code,
-        issue: None,
-        scope: RefusalScope::Placement,
+        code: RefusalCode::IgnoreShadowsManagedPath,
+        issue: Some(IssueKind::IgnoreShadowsManaged),
+        scope: RefusalScope::Object,
         object: Some(id.clone()),
-        at: path.map(|path| Location {
+        at: Some(Location {
             path: path.clone(),
             line: None,
             field: None,
         }),
         actor: Actor::Author,
-        message,
-        remedy: remedy.to_owned(),
+        message: format!(
+            "{id} would be written to {path}, which the pattern {:?} in line {} of {} hides",
+            hidden.pattern, hidden.line, hidden.rules
+        ),
+        remedy: "take the pattern out, or let the object go to another path".to_owned(),
     }
 }
 

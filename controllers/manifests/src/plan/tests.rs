@@ -635,7 +635,7 @@ fn rp_3_a_save_keeps_every_object_it_captured() {
 
 #[test]
 fn d56_a_substitution_token_is_never_overwritten_and_its_neighbours_land() {
-    let templated = document("app", "data:\n  host: a.${DOMAIN}\n  n: \"1\"\n");
+    let templated = document("app", "data:\n  host: a.${DOMAIN}\n  count: \"1\"\n");
     let files = files(&[
         ("live/x.yaml", &templated),
         ("live/y.yaml", &document("other", "data:\n  a: \"1\"\n")),
@@ -643,7 +643,7 @@ fn d56_a_substitution_token_is_never_overwritten_and_its_neighbours_land() {
     let wishes = [
         upsert(&config_map(
             "app",
-            json!({"host": "a.example.com", "n": "2"}),
+            json!({"host": "a.example.com", "count": "2"}),
         )),
         upsert(&config_map("other", json!({"a": "2"}))),
     ];
@@ -655,10 +655,69 @@ fn d56_a_substitution_token_is_never_overwritten_and_its_neighbours_land() {
     assert_eq!(text(&after, "live/x.yaml"), Some(&*templated));
     assert!(text(&after, "live/y.yaml").unwrap().contains("a: \"2\""));
 
-    let literal = config_map("app", json!({"host": "a.${DOMAIN}", "n": "2"}));
+    let literal = config_map("app", json!({"host": "a.${DOMAIN}", "count": "2"}));
     let (_, after) = applied(&files, &[upsert(&literal)], &policy());
     assert_eq!(
         text(&after, "live/x.yaml").unwrap(),
         templated.replace("\"1\"", "\"2\"")
+    );
+}
+
+#[test]
+fn sc_6_a_path_that_the_rules_hide_is_not_written() {
+    let files = files(&[("live/.gittargetignore", "# ours\nteam-a/\n")]);
+    let wish = config_map("app", json!({"a": "1"}));
+    let (outcome, after) = applied(&files, &[upsert(&wish)], &policy());
+    assert_eq!(after, files);
+    let refusal = only_refusal(&outcome);
+    assert_eq!(refusal.code, RefusalCode::IgnoreShadowsManagedPath);
+    assert!(
+        refusal.message.contains("line 2 of live/.gittargetignore"),
+        "{refusal}"
+    );
+}
+
+#[test]
+fn pl_1_pl_2_pl_15_a_declared_path_takes_all_new_objects_and_no_old_one() {
+    let mut policy = policy();
+    let templates = [("v1/configmaps", "{namespace}/all.yaml")];
+    policy.placement =
+        crate::Placement::read(templates, None, None, &model::Sensitivity::default()).unwrap();
+    let old = document("old", "data:\n  a: \"1\"\n");
+    let files = files(&[("live/elsewhere.yaml", &old)]);
+    let wishes = [
+        upsert(&config_map("zeta", json!({"a": "1"}))),
+        upsert(&config_map("alpha", json!({"a": "1"}))),
+        upsert(&config_map("old", json!({"a": "2"}))),
+    ];
+    let (outcome, after) = applied(&files, &wishes, &policy);
+    let all = text(&after, "live/team-a/all.yaml").unwrap();
+    let (alpha, zeta) = (
+        all.find("name: alpha").unwrap(),
+        all.find("name: zeta").unwrap(),
+    );
+    assert!(alpha < zeta && all.matches("---").count() == 1, "{all}");
+    assert_eq!(
+        text(&after, "live/elsewhere.yaml").unwrap(),
+        old.replace("\"1\"", "\"2\"")
+    );
+    assert!(outcome.decisions.iter().any(|one| matches!(
+        &one.decision,
+        Decision::Created {
+            source: PlacementSource::ByType,
+            ..
+        }
+    )));
+    // PL-17: what is placed stays, whatever the templates say later.
+    policy.placement = crate::Placement::default();
+    let (_, later) = applied(
+        &after,
+        &[upsert(&config_map("zeta", json!({"a": "2"})))],
+        &policy,
+    );
+    assert!(
+        text(&later, "live/team-a/all.yaml")
+            .unwrap()
+            .contains("a: \"2\"")
     );
 }

@@ -19,6 +19,7 @@ use super::Problem;
 /// The kinds that are known.
 pub(super) struct Types {
     served: Vec<ServedType>,
+    sensitivity: Sensitivity,
 }
 
 /// An object that a person gave.
@@ -68,7 +69,14 @@ impl Types {
                 served.push(custom);
             }
         }
-        Ok(Self { served })
+        Ok(Self {
+            served,
+            sensitivity,
+        })
+    }
+
+    pub(super) fn sensitivity(&self) -> &Sensitivity {
+        &self.sensitivity
     }
 
     pub(super) fn catalog(&self) -> TypeCatalog {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ::crds::GitTarget;
 use anyhow::{Context as _, Result};
 use manifests::plan::{FileContent, FileEdit, RetainedReason};
-use manifests::{Decision, Folder, Intent, Mode, Outcome, Policy, PruneMode, preview};
+use manifests::{Decision, Folder, Intent, Mode, Outcome, Placement, Policy, PruneMode, preview};
 use model::{FileTree, FolderPath, LeftOut, ResourceId};
 use serde_json::{Map, Value, json};
 
@@ -183,6 +183,9 @@ fn reason(left_out: &LeftOut) -> String {
 }
 
 fn policy(arguments: &Plan, types: &Types) -> Result<Policy, Problem> {
+    let failed = |problems: Vec<manifests::placement::Problem>| {
+        Problem::Input(problems.iter().map(ToString::to_string).collect())
+    };
     let target = arguments.target.as_deref().map(target).transpose()?;
     let path = match (&arguments.path, &target) {
         (Some(path), _) => path.clone(),
@@ -197,6 +200,16 @@ fn policy(arguments: &Plan, types: &Types) -> Result<Policy, Problem> {
         FolderPath::new(path.trim_end_matches('/')).map_err(|error| format!("--path: {error}"))?;
     let mut policy = Policy::new(folder, types.catalog());
     if let Some(target) = target {
+        if let Some(placement) = &target.spec.placement {
+            let by_type = placement.by_type.iter().flatten();
+            policy.placement = Placement::read(
+                by_type.map(|(key, template)| (key.as_str(), template.as_str())),
+                placement.default.as_deref(),
+                placement.use_kustomize,
+                types.sensitivity(),
+            )
+            .map_err(failed)?;
+        }
         policy.serialize_namespace = target.spec.serialize_namespace;
         policy.prune = match target.spec.prune.and_then(|prune| prune.mode) {
             Some(::crds::git_target::PruneMode::Never) => PruneMode::Never,

@@ -127,6 +127,7 @@ fn reconciler_settings(settings: &Settings) -> reconcilers::Settings {
             allow_exec: settings.source.allow_kubeconfig_exec,
             allow_insecure_tls: settings.source.allow_kubeconfig_insecure_tls,
         },
+        sensitivity: settings.source.sensitivity.clone(),
         allow_git_http: settings.git.allow_http_credentials,
         git_proxy: ProxyPolicy::FromEnvironment,
         git_limits: Limits {

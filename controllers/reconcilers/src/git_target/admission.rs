@@ -40,8 +40,12 @@ pub(super) fn order(observed: &Observed) -> Result<MirrorOrder, TargetProblem> {
             holder,
         });
     }
-    let config = config::read(&observed.key, &observed.subject.object)
-        .map_err(TargetProblem::InvalidConfig)?;
+    let config = config::read(
+        &observed.key,
+        &observed.subject.object,
+        &observed.sensitivity,
+    )
+    .map_err(TargetProblem::InvalidConfig)?;
     let claims: Vec<PathClaim> = observed.siblings.iter().filter_map(claim).collect();
     if let Some(winner) = path_conflicts(&claims).remove(&observed.key) {
         return Err(TargetProblem::PathConflict {

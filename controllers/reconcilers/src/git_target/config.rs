@@ -3,16 +3,26 @@
 use branch::{CommitWindow, TargetConfig};
 use crds::GitTarget;
 use crds::git_target::PruneMode;
-use model::{FolderPath, Millis, TargetKey};
+use manifests::Placement;
+use model::{FolderPath, Millis, Sensitivity, TargetKey};
 
 /// The silence after which a window closes when nothing is said.
 const DEFAULT_IDLE: Millis = 5_000;
 /// How long a window stays open when nothing is said.
 const DEFAULT_LONGEST: Millis = 60_000;
 
-/// Reads the settings, or lists everything that is wrong with them.
-pub(super) fn read(key: &TargetKey, target: &GitTarget) -> Result<TargetConfig, Vec<String>> {
+/// Reads the settings, or lists everything that is wrong with them. Placement is judged against the types that
+/// hold secrets.
+pub(super) fn read(
+    key: &TargetKey,
+    target: &GitTarget,
+    sensitivity: &Sensitivity,
+) -> Result<TargetConfig, Vec<String>> {
     let mut problems = unsupported(target);
+    let placement = placement(target, sensitivity).unwrap_or_else(|found| {
+        problems.extend(found.iter().map(ToString::to_string));
+        Placement::default()
+    });
     let folder = FolderPath::new(&target.spec.path).map_err(|error| error.to_string());
     let window = window(target);
     if window.idle > window.longest {
@@ -27,6 +37,7 @@ pub(super) fn read(key: &TargetKey, target: &GitTarget) -> Result<TargetConfig, 
             window,
             prune: prune(target),
             serialize_namespace: target.spec.serialize_namespace,
+            placement,
             suspended: target.spec.suspend.unwrap_or(false),
         }),
         Ok(_) => Err(problems),
@@ -59,6 +70,22 @@ fn prune(target: &GitTarget) -> manifests::PruneMode {
     }
 }
 
+fn placement(
+    target: &GitTarget,
+    sensitivity: &Sensitivity,
+) -> Result<Placement, Vec<manifests::placement::Problem>> {
+    let Some(declared) = &target.spec.placement else {
+        return Ok(Placement::default());
+    };
+    let by_type = declared.by_type.iter().flatten();
+    Placement::read(
+        by_type.map(|(key, template)| (key.as_str(), template.as_str())),
+        declared.default.as_deref(),
+        declared.use_kustomize,
+        sensitivity,
+    )
+}
+
 /// Lists what a person may ask for and this version cannot do: ignoring it would write something else than
 /// what was asked for.
 fn unsupported(target: &GitTarget) -> Vec<String> {
@@ -77,17 +104,9 @@ fn unsupported(target: &GitTarget) -> Vec<String> {
         .any(|template| template.is_some())
     });
     let placement = spec.placement.as_ref();
-    let placed = placement.is_some_and(|placement| {
-        placement.default.is_some()
-            || placement
-                .by_type
-                .as_ref()
-                .is_some_and(|by_type| !by_type.is_empty())
-    });
     let kustomize = placement.is_some_and(|placement| placement.use_kustomize == Some(true));
     [
         (templates, "spec.commit.message"),
-        (placed, "spec.placement.byType and spec.placement.default"),
         (kustomize, "spec.placement.useKustomize"),
     ]
     .into_iter()

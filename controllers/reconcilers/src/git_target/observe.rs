@@ -6,7 +6,7 @@ use std::sync::Arc;
 use board::{BranchView, SourceView};
 use crds::{GitBranch, GitTarget, KubeProvider, WatchRule};
 use fleet::MirrorOrder;
-use model::{Collection, GitBranchKey, KubeProviderKey, Millis, TargetKey};
+use model::{Collection, GitBranchKey, KubeProviderKey, Millis, Sensitivity, TargetKey};
 use policy::Consumer;
 
 use super::Memory;
@@ -23,6 +23,8 @@ pub(super) struct Observed {
     /// Every KubeProvider: any of them may carry the audit route of this target's.
     pub(super) providers: Vec<Arc<KubeProvider>>,
     pub(super) rules: Vec<Arc<WatchRule>>,
+    /// The types that hold secrets.
+    pub(super) sensitivity: Sensitivity,
     /// What the branch writer last published; `None` while none runs.
     pub(super) branch_view: Option<Arc<BranchView>>,
     /// What the source last published; `None` while none runs.
@@ -80,6 +82,7 @@ pub(super) fn observe(
         siblings: siblings.collect(),
         providers: stores.kube_providers.state(),
         rules: stores.rules_of(place),
+        sensitivity: context.settings.sensitivity.clone(),
         branch_view: branch.map(|entry| entry.view.now()),
         source_view: source.map(|entry| entry.view.now()),
         order: memory.order.clone(),

@@ -8,9 +8,10 @@ use board::{
     TargetView,
 };
 use crds::{GitBranch, GitTarget, KubeProvider, WatchRule};
+use manifests::placement::TypeKey;
 use model::{
     Actor, BranchName, Collection, CommitId, GitBranchKey, Refusal, RefusalCode, RefusalScope,
-    RepositoryUrl, RuleKey, Scope, Selector, TargetKey, TypeId,
+    RepositoryUrl, RuleKey, Scope, Selector, Sensitivity, TargetKey, TypeId,
 };
 use serde_json::{Value, json};
 
@@ -139,6 +140,7 @@ fn new() -> Observed {
         siblings: vec![subject.clone()],
         providers: vec![provider("All")],
         rules: vec![rule()],
+        sensitivity: Sensitivity::default(),
         branch_view: None,
         source_view: None,
         order: None,
@@ -284,7 +286,7 @@ fn each_problem_stops_the_mirror_and_names_itself() {
         (
             "unsupported",
             with_subject(running(), |subject| {
-                let spec = json!({"spec": {"placement": {"default": "{name}.yaml"}}});
+                let spec = json!({"spec": {"placement": {"useKustomize": true}}});
                 subject.object = target("team-a/apps", "apps", spec);
             }),
             "InvalidConfig",
@@ -441,7 +443,7 @@ fn d13_windows_have_their_defaults() {
             "apps",
             json!({"spec": {"commit": {"window": commit}}}),
         );
-        super::config::read(&key(), &object)
+        super::config::read(&key(), &object, &Sensitivity::default())
             .map(|config| (config.window.idle, config.window.longest))
     };
     assert_eq!(window(json!({})).unwrap(), (5_000, 60_000));
@@ -454,4 +456,43 @@ fn d13_windows_have_their_defaults() {
         (0, 60_000)
     );
     assert!(window(json!({"idleTimeout": "2m", "maxDuration": "1m"})).is_err());
+}
+
+#[test]
+fn pl_14_placement_is_validated_and_every_field_at_fault_is_named() {
+    let observed = |placement: Value| {
+        with_subject(running(), |subject| {
+            let spec = json!({"spec": {"placement": placement}});
+            subject.object = target("team-a/apps", "apps", spec);
+        })
+    };
+    let secrets = "{namespace}/secrets/{name}.yaml";
+    let sound = observed(json!({
+        "byType": {"v1/secrets": secrets, "v1/configmaps": "{label:team|}/all.yaml"},
+        "default": "{kindLower}-{name}{sensitiveSuffix}", "useKustomize": false,
+    }));
+    assert_eq!(shown(&sound, "Validated"), "True Succeeded");
+    let Mirror::Start(order) = decision(&sound).mirror else {
+        panic!("another placement is another order");
+    };
+    let key = TypeKey::parse("v1/secrets").unwrap();
+    let template = order.config.placement.template_of(&key).unwrap();
+    assert_eq!(template.as_str(), secrets);
+
+    let faulty = observed(json!({
+        "byType": {"apps/v1/deployments": "../{nmae}.yaml", "v1/secrets": "all.yaml"},
+        "default": "{name|x}.yaml",
+    }));
+    assert_eq!(shown(&faulty, "Validated"), "False InvalidConfig");
+    for field in [
+        "spec.placement.byType[apps/v1/deployments]",
+        "spec.placement.byType[v1/secrets]",
+        "spec.placement.default",
+    ] {
+        assert!(message(&faulty).contains(field), "{}", message(&faulty));
+    }
+
+    let mut stricter = sound;
+    stricter.sensitivity = Sensitivity::parse(["example.com/tokens"]).unwrap();
+    assert_eq!(shown(&stricter, "Validated"), "False InvalidConfig");
 }

@@ -18,6 +18,7 @@ fn settings(consent: &str) -> Settings {
         converging: Duration::from_secs(10),
         in_cluster: InClusterConsent::parse(consent).unwrap(),
         kubeconfig: KubeConfigPolicy::default(),
+        sensitivity: model::Sensitivity::default(),
         allow_git_http: false,
         git_proxy: ProxyPolicy::Direct,
         git_limits: Limits::RECOMMENDED,
