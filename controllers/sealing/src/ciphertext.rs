@@ -8,6 +8,8 @@ use aes_gcm::aead::{Aead, KeyInit, Nonce, Payload};
 use aes_gcm::aes::Aes256;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use hmac::{Hmac, Mac};
+use sha2::Sha256;
 use zeroize::Zeroizing;
 
 use crate::random::{RandomSource, draw};
@@ -55,8 +57,8 @@ pub(crate) fn encrypt(
     if value.is_empty() {
         return String::new();
     }
-    let iv = Nonce::<Cipher>::from(draw::<32>(random));
     let plain = value.bytes();
+    let iv = Nonce::<Cipher>::from(initialisation_vector(key, &plain, additional, random));
     let payload = Payload {
         msg: &plain,
         aad: additional.as_bytes(),
@@ -73,6 +75,23 @@ pub(crate) fn encrypt(
         STANDARD.encode(tag),
         value.kind()
     )
+}
+
+/// Makes the initialisation vector. Value and place go in beside the random bytes, so two values never share one
+/// under the same key, even if the source of randomness repeats itself.
+fn initialisation_vector(
+    key: &DataKey,
+    plain: &[u8],
+    additional: &str,
+    random: &mut dyn RandomSource,
+) -> [u8; 32] {
+    let mut hash = <Hmac<Sha256> as KeyInit>::new_from_slice(key.bytes())
+        .expect("because HMAC takes a key of any length");
+    hash.update(&draw::<32>(random));
+    hash.update(&(additional.len() as u64).to_be_bytes());
+    hash.update(additional.as_bytes());
+    hash.update(plain);
+    hash.finalize().into_bytes().into()
 }
 
 /// Decrypts a value. None if the text has another form, the key or the place is another one, or a byte differs.
@@ -166,6 +185,17 @@ mod tests {
         }
         assert_eq!(encrypt(&key(), &Scalar::text(""), "a:", &mut random), "");
         assert!(decrypt(&key(), "", "a:") == Some(Scalar::text("")));
+    }
+
+    #[test]
+    fn d22_a_source_that_repeats_itself_does_not_repeat_a_vector() {
+        let vector = |text: &str, place: &str| {
+            let mut zeros = |bytes: &mut [u8]| bytes.fill(0);
+            let sealed = encrypt(&key(), &Scalar::text(text), place, &mut zeros);
+            Parts::read(&sealed).unwrap().iv.to_owned()
+        };
+        assert_ne!(vector("one", "a:"), vector("two", "a:"));
+        assert_ne!(vector("one", "a:"), vector("one", "b:"));
     }
 
     #[test]

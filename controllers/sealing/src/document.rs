@@ -65,6 +65,37 @@ pub enum OpenError {
     MacMismatch,
 }
 
+impl ReadError {
+    /// Says what a person can do next.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::Syntax(_) | Self::NoMapping => {
+                "keep one plain document in the file, without anchors, merge keys and tags"
+            }
+            Self::Metadata(MetadataError::Missing | MetadataError::Field { .. }) => {
+                "encrypt the file with sops, or restore it from the history"
+            }
+            Self::Metadata(MetadataError::OtherKeeper { .. } | MetadataError::Shamir) => {
+                "encrypt the file again with sops, for age recipients in one key group"
+            }
+            Self::Metadata(MetadataError::Rule(rule)) => rule.remedy(),
+        }
+    }
+}
+
+impl OpenError {
+    /// Says what a person can do next.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::NoIdentity => "give the target a private key of one of the file's recipients",
+            Self::NotEncrypted { .. } => "encrypt the file again with sops",
+            Self::KeyDamaged | Self::ValueDamaged { .. } | Self::MacMismatch => {
+                "restore the file from the history, or delete it so that it is written again"
+            }
+        }
+    }
+}
+
 impl SealedDocument {
     /// Reads a file that holds one sealed document.
     ///
@@ -159,20 +190,18 @@ impl SealedDocument {
             ciphertext: &ciphertext,
         };
         let judged = fingerprint::judge(key, self.metadata.fingerprint.as_deref(), &covered);
-        let wanted = Value::Object(wanted.clone());
-        match judged {
-            Standing::Unchanged
-                if !looks_like(
-                    &self.root,
-                    &wanted,
-                    &self.metadata.rule,
-                    &mut Path::default(),
-                ) =>
-            {
-                Standing::Changed
-            }
-            judged => judged,
+        if judged == Standing::Unchanged && !self.looks_like(wanted) {
+            return Standing::Changed;
         }
+        judged
+    }
+
+    /// Says whether everything that can be seen is as wanted: the keys, what is clear, what is empty.
+    fn looks_like(&self, wanted: &Map<String, Value>) -> bool {
+        let Node::Mapping(entries) = &self.root else {
+            return false;
+        };
+        entries_look_like(entries, wanted, &self.metadata.rule, &mut Path::default())
     }
 
     /// Returns everything encrypted, in the order of the file, the message authentication code last.
@@ -287,7 +316,23 @@ impl MacHasher {
     }
 }
 
-/// Says whether everything that can be seen of a document is as wanted: the keys, what is clear, what is empty.
+fn entries_look_like(
+    entries: &[(String, Node)],
+    wanted: &Map<String, Value>,
+    rule: &Rule,
+    path: &mut Path,
+) -> bool {
+    entries.len() == wanted.len()
+        && entries.iter().all(|(key, node)| {
+            path.push(key);
+            let alike = wanted
+                .get(key)
+                .is_some_and(|wanted| looks_like(node, wanted, rule, path));
+            path.pop();
+            alike
+        })
+}
+
 fn looks_like(node: &Node, wanted: &Value, rule: &Rule, path: &mut Path) -> bool {
     match (node, wanted) {
         (Node::Null, wanted) => wanted.is_null(),
@@ -299,22 +344,15 @@ fn looks_like(node: &Node, wanted: &Value, rule: &Rule, path: &mut Path) -> bool
                     .all(|(item, wanted)| looks_like(item, wanted, rule, path))
         }
         (Node::Mapping(entries), Value::Object(wanted)) => {
-            entries.len() == wanted.len()
-                && entries.iter().all(|(key, node)| {
-                    path.push(key);
-                    let alike = wanted
-                        .get(key)
-                        .is_some_and(|wanted| looks_like(node, wanted, rule, path));
-                    path.pop();
-                    alike
-                })
+            entries_look_like(entries, wanted, rule, path)
         }
         (Node::Scalar(scalar), wanted) if rule.encrypts(path) => match scalar {
             Scalar::Text(text) if text.is_empty() => wanted.as_str() == Some(""),
             Scalar::Text(text) => {
-                is_ciphertext(text) && Scalar::from_json(wanted).is_some_and(|v| !v.is_empty())
+                is_ciphertext(text)
+                    && Scalar::from_json(wanted).is_some_and(|scalar| !scalar.is_empty())
             }
-            _ => false,
+            Scalar::Integer(_) | Scalar::Float(_) | Scalar::Bool(_) | Scalar::Time(_) => false,
         },
         (Node::Scalar(scalar), wanted) => same(&scalar.to_json(), wanted),
         (Node::List(_) | Node::Mapping(_), _) => false,

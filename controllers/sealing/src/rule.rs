@@ -71,6 +71,24 @@ pub enum RuleError {
     SopsKey,
 }
 
+impl RuleError {
+    /// Says what a person can do next.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::LeavesClear { .. } | Self::HidesIdentity { .. } => {
+                "encrypt the file again with a rule that covers every value and leaves the identity readable, or delete it"
+            }
+            Self::ReservedKey { .. } | Self::SopsKey => {
+                "take the type out of the sensitive types, or out of the rules that select it"
+            }
+            Self::Several { .. }
+            | Self::Regex { .. }
+            | Self::ByComment { .. }
+            | Self::NoText { .. } => "state one rule that chooses values by their keys",
+        }
+    }
+}
+
 /// Which values are encrypted, and which of them the message authentication code covers.
 #[derive(Clone)]
 pub(crate) struct Rule {

@@ -62,13 +62,7 @@ impl SealError {
     /// Says what a person can do next.
     pub fn remedy(&self) -> &'static str {
         match self {
-            Self::Rule(RuleError::LeavesClear { .. } | RuleError::HidesIdentity { .. }) => {
-                "encrypt the file again with a rule that covers every value and leaves the identity readable, or delete it"
-            }
-            Self::Rule(RuleError::ReservedKey { .. } | RuleError::SopsKey) => {
-                "take the type out of the sensitive types, or out of the rules that select it"
-            }
-            Self::Rule(_) => "state one rule that chooses values by their keys",
+            Self::Rule(rule) => rule.remedy(),
             Self::Recipient(_) => {
                 "replace the recipient, or give the target a private key that opens the file"
             }
@@ -102,14 +96,14 @@ impl Sealer<'_> {
             .into_iter()
             .map(|recipient| wrap(&key, recipient))
             .collect();
-        let draft = Draft {
+        let unproved = Unproved {
             id,
             object,
             values: self.encrypt(object, &rule, &key, Vec::new())?,
             metadata: Metadata::new(keys, rule, self.now),
             key,
         };
-        self.finish(draft, None)
+        self.finish(unproved, None)
     }
 
     /// Changes an opened document to a new state. None if it holds that state already. The data key, the
@@ -130,14 +124,14 @@ impl Sealer<'_> {
         metadata.rule.check(&id.type_id, object)?;
         metadata.touch(self.now);
         let key = DataKey::new(*open.key.bytes());
-        let draft = Draft {
+        let unproved = Unproved {
             id,
             object,
             values: self.encrypt(object, &metadata.rule, &key, open.stash.clone())?,
             metadata,
             key,
         };
-        self.finish(draft, Some(&open.document.text)).map(Some)
+        self.finish(unproved, Some(&open.document.text)).map(Some)
     }
 
     /// Seals a new state into a document that cannot be opened: with a new data key for the recipients that the
@@ -163,7 +157,7 @@ impl Sealer<'_> {
             .iter()
             .map(|recipient| wrap(&key, recipient))
             .collect();
-        let draft = Draft {
+        let unproved = Unproved {
             id,
             object,
             values: self.encrypt(object, &metadata.rule, &key, Vec::new())?,
@@ -171,7 +165,7 @@ impl Sealer<'_> {
             key,
         };
         let text = without_encrypted_comments(&document.text);
-        self.finish(draft, Some(&text))
+        self.finish(unproved, Some(&text))
     }
 
     fn encrypt(
@@ -190,48 +184,57 @@ impl Sealer<'_> {
         encryption.object(object, &mut Path::default())
     }
 
-    /// Lays out a draft, in the place of an old text where that can be done.
-    fn finish(&mut self, draft: Draft<'_>, before: Option<&str>) -> Result<SealedBytes, SealError> {
+    /// Lays out a unproved, in the place of an old text where that can be done.
+    fn finish(
+        &mut self,
+        unproved: Unproved<'_>,
+        before: Option<&str>,
+    ) -> Result<SealedBytes, SealError> {
         if let Some(before) = before
-            && let Ok(sealed) = self.lay_out(draft.clone(), Some(before))
+            && let Ok(sealed) = self.lay_out(unproved.clone(), Some(before))
         {
             return Ok(sealed);
         }
-        self.lay_out(draft, None)
+        self.lay_out(unproved, None)
     }
 
     fn lay_out(
         &mut self,
-        mut draft: Draft<'_>,
+        mut unproved: Unproved<'_>,
         before: Option<&str>,
     ) -> Result<SealedBytes, SealError> {
         // The code depends on the order of the file, so the first text is only there to find that order.
-        let unsigned = read_back(&draft.text(self.layout, before)?)?;
+        let unsigned = read_back(&unproved.text(self.layout, before)?)?;
         let decrypted = unsigned
-            .decrypt(&draft.key)
+            .decrypt(&unproved.key)
             .map_err(|_| SealError::NotExpressible)?;
         let mac = Scalar::text(decrypted.mac.as_str());
-        draft.metadata.mac = encrypt(&draft.key, &mac, &draft.metadata.last_modified, self.random);
+        unproved.metadata.mac = encrypt(
+            &unproved.key,
+            &mac,
+            &unproved.metadata.last_modified,
+            self.random,
+        );
         if let Some(key) = self.fingerprint_key {
             let mut ciphertext = unsigned.ciphertext();
             ciphertext.pop();
-            ciphertext.push(draft.metadata.mac.clone());
+            ciphertext.push(unproved.metadata.mac.clone());
             let covered = Covered {
-                id: draft.id,
-                object: draft.object,
+                id: unproved.id,
+                object: unproved.object,
                 ciphertext: &ciphertext,
             };
-            draft.metadata.fingerprint = Some(fingerprint::make(key, &covered, self.random));
+            unproved.metadata.fingerprint = Some(fingerprint::make(key, &covered, self.random));
         }
-        let text = draft.text(self.layout, before)?;
-        prove(&draft, &text)?;
+        let text = unproved.text(self.layout, before)?;
+        prove(&unproved, &text)?;
         Ok(SealedBytes::proved(text))
     }
 }
 
 /// A document before it is text.
 #[derive(Clone)]
-struct Draft<'a> {
+struct Unproved<'a> {
     id: &'a ResourceId,
     object: &'a Map<String, Value>,
     /// The object with encrypted values.
@@ -240,7 +243,7 @@ struct Draft<'a> {
     key: DataKey,
 }
 
-impl Draft<'_> {
+impl Unproved<'_> {
     fn text(&self, layout: &dyn Layout, before: Option<&str>) -> Result<String, SealError> {
         let block = self.metadata.block();
         match before {
@@ -265,13 +268,13 @@ fn read_back(text: &str) -> Result<SealedDocument, SealError> {
 
 /// Proves that a text is the sealed form of the object: the block is the one that was meant, every value that the
 /// rule names is encrypted, the code fits, and what comes out is the object.
-fn prove(draft: &Draft<'_>, text: &str) -> Result<(), SealError> {
+fn prove(unproved: &Unproved<'_>, text: &str) -> Result<(), SealError> {
     let document = read_back(text)?;
     let opened = document
-        .open_with(draft.key.clone())
+        .open_with(unproved.key.clone())
         .map_err(|_| SealError::NotExpressible)?;
-    let holds = document.metadata.block() == draft.metadata.block()
-        && same_objects(opened.plaintext.expose(), draft.object);
+    let holds = document.metadata.block() == unproved.metadata.block()
+        && same_objects(opened.plaintext.expose(), unproved.object);
     if holds {
         Ok(())
     } else {
@@ -343,7 +346,10 @@ fn without_encrypted_comments(text: &str) -> String {
         .filter_map(|line| match line.find(START) {
             None => Some(line.to_owned()),
             Some(at) if line[..at].trim().is_empty() => None,
-            Some(at) if line[..at].ends_with(' ') => Some(format!("{}\n", line[..at].trim_end())),
+            Some(at) if line[..at].ends_with(' ') => {
+                let end = if line.ends_with("\r\n") { "\r\n" } else { "\n" };
+                Some(format!("{}{end}", line[..at].trim_end()))
+            }
             Some(_) => Some(line.to_owned()),
         })
         .collect()
@@ -360,6 +366,10 @@ mod tests {
                 "# top\ndata:\n    #ENC[AES256_GCM,data:x]\n    a: b #ENC[AES256_GCM,data:x]\n    c: d # e\n"
             ),
             "# top\ndata:\n    a: b\n    c: d # e\n"
+        );
+        assert_eq!(
+            without_encrypted_comments("a: b #ENC[AES256_GCM,data:x]\r\n"),
+            "a: b\r\n"
         );
     }
 }

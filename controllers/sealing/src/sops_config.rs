@@ -106,6 +106,21 @@ pub enum ConfigError {
     },
 }
 
+impl ConfigError {
+    /// Says what a person can do next.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::Syntax { .. } | Self::Form { .. } => "repair the file",
+            Self::OtherKeeper { .. } | Self::Shamir { .. } | Self::Recipient { .. } => {
+                "add a rule before it that matches the document and names X25519 recipients in one key group"
+            }
+            Self::LacksRecipient { .. } => {
+                "add the recipient to the rule, or take it out of the target"
+            }
+        }
+    }
+}
+
 /// Other keepers of data keys, as the fields of a rule or of a key group name them.
 const OTHER_KEEPERS: [(&str, &str); 9] = [
     ("kms", "AWS KMS"),

@@ -5,9 +5,11 @@ mod support;
 
 use std::collections::BTreeSet;
 
-use sealing::{Creation, Identities, OpenError, RuleError, SealError, SealedDocument, Standing};
+use sealing::{
+    Creation, Identities, Layout, OpenError, RuleError, SealError, SealedDocument, Sealer, Standing,
+};
 use serde_json::{Map, Value, json};
-use support::{Person, fingerprint_key, map, plaintexts, secret_id, vault_id};
+use support::{Person, ProductLayout, fingerprint_key, map, plaintexts, secret_id, vault_id};
 
 fn secret() -> Map<String, Value> {
     map(json!({
@@ -316,4 +318,45 @@ fn a_number_that_sops_cannot_hold_is_refused_by_its_path() {
         path: "spec.count".to_owned(),
     };
     assert_eq!(refused.unwrap_err(), expected);
+}
+
+/// A layout that does something else than it is asked for.
+struct Wrong(fn(String) -> String);
+
+impl Layout for Wrong {
+    fn write(&self, mapping: &Map<String, Value>) -> String {
+        (self.0)(ProductLayout.write(mapping))
+    }
+
+    fn edit(&self, text: &str, value: &Value) -> Option<String> {
+        ProductLayout.edit(text, value).map(self.0)
+    }
+}
+
+#[test]
+fn d22_a_text_counts_as_sealed_only_if_it_reads_back_as_what_was_sealed() {
+    let person = Person::new();
+    let creation = Creation::for_recipients(person.recipients());
+    let seal = |layout: &dyn Layout| {
+        let mut sealer = Sealer {
+            layout,
+            random: &mut |bytes: &mut [u8]| bytes.fill(1),
+            now: support::NOW,
+            fingerprint_key: None,
+        };
+        sealer.new_document(&secret_id(), &secret(), &creation)
+    };
+    assert!(seal(&ProductLayout).is_ok());
+    for wrong in [
+        |_| String::new(),
+        |text: String| text.replace("app: shop", "app: else"),
+        |text: String| text.replace("  user:", "  other:"),
+        |text: String| text.replace("type: Opaque", "type: &anchor Opaque"),
+        |text: String| text.replace("^(data|stringData)$", "^stringData$"),
+        |text: String| text.replace("AGE ENCRYPTED FILE", "FILE"),
+        |text: String| text.replace("data:\n", "data:\n  added: cleartext\n"),
+        |text: String| format!("{text}---\n"),
+    ] {
+        assert_eq!(seal(&Wrong(wrong)).unwrap_err(), SealError::NotExpressible);
+    }
 }

@@ -6,64 +6,8 @@ mod support;
 use proptest::prelude::*;
 use sealing::{SealedDocument, Standing};
 use serde_json::{Map, Value, json};
+use support::chance::object;
 use support::{Person, fingerprint_key, map, vault_id};
-
-fn key() -> impl Strategy<Value = String> {
-    prop_oneof![
-        "[a-z][a-z0-9._-]{0,6}",
-        Just("data".to_owned()),
-        Just("true".to_owned()),
-        Just("1".to_owned()),
-        Just("~".to_owned()),
-        Just("<<".to_owned()),
-        Just("a b".to_owned()),
-    ]
-}
-
-fn scalar() -> impl Strategy<Value = Value> {
-    prop_oneof![
-        Just(Value::Null),
-        any::<bool>().prop_map(Value::from),
-        any::<i64>().prop_map(Value::from),
-        (-1e9..1e9_f64).prop_map(Value::from),
-        "[ -~]{0,12}".prop_map(Value::from),
-        "\\PC{0,6}".prop_map(Value::from),
-        "[a-z \n\t]{0,12}".prop_map(Value::from),
-        prop_oneof![
-            Just("0644"),
-            Just("yes"),
-            Just("2024-01-02"),
-            Just("1_0"),
-            Just("ENC[x]"),
-            Just("")
-        ]
-        .prop_map(Value::from),
-    ]
-}
-
-fn value() -> impl Strategy<Value = Value> {
-    scalar().prop_recursive(3, 20, 4, |inner| {
-        prop_oneof![
-            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-            prop::collection::btree_map(key(), inner, 0..4)
-                .prop_map(|entries| Value::Object(entries.into_iter().collect())),
-        ]
-    })
-}
-
-fn object() -> impl Strategy<Value = Map<String, Value>> {
-    (
-        value(),
-        prop::collection::btree_map(key(), "[ -~]{0,8}", 0..3),
-    )
-        .prop_map(|(spec, labels)| {
-            map(json!({
-                "apiVersion": "example.org/v1", "kind": "Vault",
-                "metadata": {"name": "login", "namespace": "team-a", "annotations": labels},
-                "spec": spec,
-            }))
-        })
-}
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]

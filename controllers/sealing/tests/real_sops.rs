@@ -1,21 +1,17 @@
 //! Our files in the hands of the real tool, and its files in ours.
 #![allow(clippy::unwrap_used, reason = "a test reports a failure by panicking")]
-#![allow(
-    clippy::disallowed_methods,
-    reason = "the test runs sops as a person does"
-)]
 
-#[path = "support/real.rs"]
-mod real;
 mod support;
 
 use std::collections::BTreeSet;
 
 use model::ResourceId;
-use real::RealSops;
+use proptest::prelude::*;
 use sealing::sops_config::bootstrap;
 use sealing::{SealedDocument, Standing};
 use serde_json::{Map, Value, json};
+use support::chance;
+use support::real::RealSops;
 use support::{Person, fingerprint_key, map, plaintexts, secret_id, vault_id};
 
 /// Every kind of value that a Secret can have.
@@ -146,41 +142,51 @@ fn deeds() -> Vec<Deed> {
 #[test]
 fn d22c_whatever_the_real_tool_does_the_same_plaintext_changes_nothing() {
     for deed in deeds() {
-        let mut person = Person::new();
-        let friend = Person::new();
-        let sops = RealSops::new(&person.key);
-        let both: BTreeSet<_> = [person.key.recipient(), friend.key.recipient()].into();
-        sops.write(".sops.yaml", &bootstrap(&both));
-        sops.write("login.sops.yaml", &person.seal_new(&secret_id(), &secret()));
-        (deed.act)(&sops, "login.sops.yaml");
-        let after = sops.read("login.sops.yaml");
-        let expected = match deed.changes {
-            Some((pointer, value)) => with(&secret(), pointer, value),
-            None => secret(),
-        };
-        assert_same(&person.open(&after), &expected);
-        assert_eq!(
-            person.change(&secret_id(), &after, &expected),
-            None,
-            "{}",
-            deed.name
-        );
-
-        let document = SealedDocument::read(&after).unwrap();
-        let standing = document.standing(&secret_id(), &expected, &fingerprint_key());
-        assert_eq!(standing, Standing::Unknown, "{}", deed.name);
-        let rewritten = person.rewrite(&secret_id(), &after, &expected);
-        let document = SealedDocument::read(&rewritten).unwrap();
-        let standing = document.standing(&secret_id(), &expected, &fingerprint_key());
-        assert_eq!(standing, Standing::Unchanged, "{}", deed.name);
-        assert_same(&sops.decrypt(&rewritten), &expected);
-
-        let wanted = with(&expected, "/data/user", json!("bmV3LXVzZXI="));
-        let changed = person.change(&secret_id(), &after, &wanted).unwrap();
-        assert_same(&sops.decrypt(&changed), &wanted);
-        if deed.name == "updatekeys" {
-            assert_same(&friend.open(&changed), &wanted);
+        for (id, object) in objects() {
+            let expected = match &deed.changes {
+                Some((pointer, value)) if object.contains_key("stringData") => {
+                    with(&object, pointer, value.clone())
+                }
+                Some(_) => continue,
+                None => object.clone(),
+            };
+            do_and_look_again(&deed, &id, &object, &expected);
         }
+    }
+}
+
+fn do_and_look_again(
+    deed: &Deed,
+    id: &ResourceId,
+    object: &Map<String, Value>,
+    expected: &Map<String, Value>,
+) {
+    let mut person = Person::new();
+    let friend = Person::new();
+    let sops = RealSops::new(&person.key);
+    let both: BTreeSet<_> = [person.key.recipient(), friend.key.recipient()].into();
+    sops.write(".sops.yaml", &bootstrap(&both));
+    sops.write("login.sops.yaml", &person.seal_new(id, object));
+    (deed.act)(&sops, "login.sops.yaml");
+    let after = sops.read("login.sops.yaml");
+    assert_same(&person.open(&after), expected);
+    let name = deed.name;
+    assert_eq!(person.change(id, &after, expected), None, "{name}");
+
+    let standing = |text: &str| {
+        let document = SealedDocument::read(text).unwrap();
+        document.standing(id, expected, &fingerprint_key())
+    };
+    assert_eq!(standing(&after), Standing::Unknown, "{name}");
+    let rewritten = person.rewrite(id, &after, expected);
+    assert_eq!(standing(&rewritten), Standing::Unchanged, "{name}");
+    assert_same(&sops.decrypt(&rewritten), expected);
+
+    let wanted = with(expected, "/metadata/namespace", json!("team-b"));
+    let changed = person.change(id, &after, &wanted).unwrap();
+    assert_same(&sops.decrypt(&changed), &wanted);
+    if name == "updatekeys" {
+        assert_same(&friend.open(&changed), &wanted);
     }
 }
 
@@ -352,4 +358,47 @@ fn se_8_the_real_tool_follows_the_configuration_that_we_write() {
     assert_eq!(found, both.iter().map(sealing::Recipient::as_str).collect());
     assert!(text.contains("namespace: team-a"));
     assert_eq!(friend.open(&text), person.open(&text));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    #[test]
+    fn d22_any_object_goes_through_the_real_tool(object in chance::object(), other in chance::object()) {
+        let mut person = Person::new();
+        let sops = RealSops::new(&person.key);
+        let id = vault_id();
+        let new = person.seal_new(&id, &object);
+        assert_same(&sops.decrypt(&new), &object);
+        sops.run(&["rotate", "--in-place", "decrypt.yaml"]);
+        let rotated = sops.read("decrypt.yaml");
+        assert_eq!(person.change(&id, &rotated, &object), None);
+        if let Some(changed) = person.change(&id, &rotated, &other) {
+            assert_same(&sops.decrypt(&changed), &other);
+        }
+    }
+
+    #[test]
+    fn d22_any_plain_scalar_means_the_same_to_both(tokens in prop::collection::vec(chance::token(), 20)) {
+        let person = Person::new();
+        let sops = RealSops::new(&person.key);
+        let lines: String = tokens
+            .iter()
+            .enumerate()
+            .map(|(index, token)| format!("  k{index}: {token}\n"))
+            .collect();
+        sops.write("plain.yaml", &format!("clear:\n{lines}data:\n{lines}"));
+        let recipient = person.key.recipient();
+        let rule = ["--age", recipient.as_str(), "--encrypted-regex", "^data$"];
+        let text = sops.run(&[&["encrypt"], &rule[..], &["plain.yaml"]].concat());
+        // The tool spells a negative zero so that it cannot open the file itself any more.
+        sops.write("sealed.yaml", &text);
+        let document = SealedDocument::read(&text).unwrap();
+        let opened = document.open(&person.identities());
+        assert_eq!(opened.is_ok(), sops.succeeds(&["decrypt", "sealed.yaml"]), "{text}");
+        if let Ok(opened) = opened {
+            let opened = opened.plaintext().expose();
+            assert!(manifests::yaml::same(&opened["clear"], &opened["data"]), "{text}");
+        }
+    }
 }

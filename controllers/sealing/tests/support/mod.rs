@@ -1,6 +1,9 @@
 //! What the tests of sealing share: the layout of the product, repeatable randomness, and objects.
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub(crate) mod chance;
+pub(crate) mod real;
+
 use std::collections::BTreeSet;
 
 use model::{Namespace, ObjectName, ResourceId, TypeId};
