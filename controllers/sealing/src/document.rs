@@ -207,14 +207,11 @@ impl SealedDocument {
     /// Returns everything encrypted, in the order of the file, the message authentication code last.
     pub(crate) fn ciphertext(&self) -> Vec<String> {
         let mut found = Vec::new();
-        let walked: Result<Node, std::convert::Infallible> =
-            self.root.map(&mut Path::default(), &mut |path, scalar| {
-                if let (true, Scalar::Text(text)) = (self.metadata.rule.encrypts(path), scalar) {
-                    found.push(text.to_string());
-                }
-                Ok(scalar.clone())
-            });
-        drop(walked);
+        self.root.walk(&mut Path::default(), &mut |path, scalar| {
+            if let (true, Scalar::Text(text)) = (self.metadata.rule.encrypts(path), scalar) {
+                found.push(text.to_string());
+            }
+        });
         found.push(self.metadata.mac.clone());
         found
     }

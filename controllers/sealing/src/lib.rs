@@ -5,13 +5,14 @@
 //! arguments. Text is laid out by the caller's [`Layout`], which sees encrypted values only, and is proved here.
 //!
 //! Reading order: [`document`] (what stands in a file, and opening it), [`seal`] (making it), then what both use:
-//! `rule` (which values), `metadata` (the `sops` block), `ciphertext` (one value), [`age_keys`] (for whom),
+//! `encryption` and `rule` (which values), `metadata` (the `sops` block), `ciphertext` (one value), [`age_keys`] (for whom),
 //! [`fingerprint`] (unchanged without a private key), [`sops_config`] (for whom a new document is); below them
 //! `reader`, `tree`, `scalar` and `timestamp`, which read YAML the way the real tool does.
 
 pub mod age_keys;
 mod ciphertext;
 pub mod document;
+mod encryption;
 pub mod fingerprint;
 mod layout;
 mod metadata;

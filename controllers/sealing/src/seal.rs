@@ -3,14 +3,13 @@
 //! Every way ends in [`Sealer::finish`]: the encrypted tree is laid out, the message authentication code is
 //! computed in the order that came out, and the final text is read back and opened before it counts as sealed.
 
-use std::collections::BTreeSet;
-
 use model::{Millis, ResourceId};
 use serde_json::{Map, Value};
 
 use crate::age_keys::{InvalidRecipient, Recipient, wrap};
 use crate::ciphertext::{DataKey, encrypt};
 use crate::document::{OpenDocument, Sealed, SealedDocument};
+use crate::encryption::{Encryption, OutOfRange};
 use crate::fingerprint::{self, Covered, FingerprintKey};
 use crate::layout::Layout;
 use crate::metadata::{BLOCK, Metadata};
@@ -87,22 +86,14 @@ impl Sealer<'_> {
         let mut rule = Rule::for_object(&id.type_id, object)?;
         rule.mac_only_encrypted = creation.mac_only_encrypted;
         rule.check(&id.type_id, object)?;
-        let recipients: Vec<&Recipient> = creation.recipients.iter().collect();
-        if recipients.is_empty() {
+        let recipients = creation.recipients.iter();
+        if recipients.len() == 0 {
             return Err(SealError::NoRecipients);
         }
         let key = DataKey::generate(self.random);
-        let keys = recipients
-            .into_iter()
-            .map(|recipient| wrap(&key, recipient))
-            .collect();
-        let unproved = Unproved {
-            id,
-            object,
-            values: self.encrypt(object, &rule, &key, Vec::new())?,
-            metadata: Metadata::new(keys, rule, self.now),
-            key,
-        };
+        let keys = recipients.map(|recipient| wrap(&key, recipient)).collect();
+        let metadata = Metadata::new(keys, rule, self.now);
+        let unproved = self.encrypt(id, object, metadata, key, Vec::new())?;
         self.finish(unproved, None)
     }
 
@@ -123,14 +114,7 @@ impl Sealer<'_> {
         let mut metadata = open.document.metadata.clone();
         metadata.rule.check(&id.type_id, object)?;
         metadata.touch(self.now);
-        let key = DataKey::new(*open.key.bytes());
-        let unproved = Unproved {
-            id,
-            object,
-            values: self.encrypt(object, &metadata.rule, &key, open.stash.clone())?,
-            metadata,
-            key,
-        };
+        let unproved = self.encrypt(id, object, metadata, open.key.clone(), open.stash.clone())?;
         self.finish(unproved, Some(&open.document.text)).map(Some)
     }
 
@@ -151,40 +135,42 @@ impl Sealer<'_> {
         let recipients = document
             .recipients()
             .map(str::parse)
-            .collect::<Result<BTreeSet<Recipient>, _>>()?;
+            .collect::<Result<Vec<Recipient>, _>>()?;
         let key = DataKey::generate(self.random);
         metadata.keys = recipients
             .iter()
             .map(|recipient| wrap(&key, recipient))
             .collect();
-        let unproved = Unproved {
-            id,
-            object,
-            values: self.encrypt(object, &metadata.rule, &key, Vec::new())?,
-            metadata,
-            key,
-        };
+        let unproved = self.encrypt(id, object, metadata, key, Vec::new())?;
         let text = without_encrypted_comments(&document.text);
         self.finish(unproved, Some(&text))
     }
 
-    fn encrypt(
+    fn encrypt<'o>(
         &mut self,
-        object: &Map<String, Value>,
-        rule: &Rule,
-        key: &DataKey,
+        id: &'o ResourceId,
+        object: &'o Map<String, Value>,
+        metadata: Metadata,
+        key: DataKey,
         stash: Vec<Sealed>,
-    ) -> Result<Map<String, Value>, SealError> {
+    ) -> Result<Unproved<'o>, SealError> {
         let mut encryption = Encryption {
-            rule,
-            key,
+            rule: &metadata.rule,
+            key: &key,
             stash,
             random: self.random,
         };
-        encryption.object(object, &mut Path::default())
+        let values = encryption.object(object, &mut Path::default());
+        Ok(Unproved {
+            id,
+            object,
+            values: values.map_err(|OutOfRange { path }| SealError::Number { path })?,
+            metadata,
+            key,
+        })
     }
 
-    /// Lays out a unproved, in the place of an old text where that can be done.
+    /// Lays out a document, in the place of an old text where that can be done.
     fn finish(
         &mut self,
         unproved: Unproved<'_>,
@@ -279,63 +265,6 @@ fn prove(unproved: &Unproved<'_>, text: &str) -> Result<(), SealError> {
         Ok(())
     } else {
         Err(SealError::NotExpressible)
-    }
-}
-
-/// Turns an object into its encrypted form.
-struct Encryption<'a> {
-    rule: &'a Rule,
-    key: &'a DataKey,
-    /// What was encrypted before with the same key; each is used once.
-    stash: Vec<Sealed>,
-    random: &'a mut dyn RandomSource,
-}
-
-impl Encryption<'_> {
-    fn object(
-        &mut self,
-        object: &Map<String, Value>,
-        path: &mut Path,
-    ) -> Result<Map<String, Value>, SealError> {
-        object
-            .iter()
-            .map(|(key, value)| {
-                path.push(key);
-                let sealed = self.value(value, path);
-                path.pop();
-                Ok((key.clone(), sealed?))
-            })
-            .collect()
-    }
-
-    fn value(&mut self, value: &Value, path: &mut Path) -> Result<Value, SealError> {
-        match value {
-            Value::Null => Ok(Value::Null),
-            Value::Object(map) => self.object(map, path).map(Value::Object),
-            Value::Array(items) => items.iter().map(|item| self.value(item, path)).collect(),
-            Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-                let scalar = Scalar::from_json(value).ok_or_else(|| SealError::Number {
-                    path: path.display(),
-                })?;
-                if self.rule.encrypts(path) {
-                    Ok(Value::String(self.scalar(&scalar, path)))
-                } else {
-                    Ok(value.clone())
-                }
-            }
-        }
-    }
-
-    fn scalar(&mut self, value: &Scalar, path: &Path) -> String {
-        let place = path.additional_data();
-        let kept = self
-            .stash
-            .iter()
-            .position(|sealed| sealed.place == place && sealed.value.is_same(value));
-        match kept {
-            Some(at) => self.stash.remove(at).text,
-            None => encrypt(self.key, value, &place, self.random),
-        }
     }
 }
 

@@ -33,6 +33,22 @@ impl Node {
         }
     }
 
+    /// Goes to every scalar in the order of the file, as [`Self::map`] does.
+    pub(crate) fn walk(&self, path: &mut Path, leaf: &mut impl FnMut(&Path, &Scalar)) {
+        match self {
+            Self::Null => {}
+            Self::Scalar(scalar) => leaf(path, scalar),
+            Self::List(items) => items.iter().for_each(|item| item.walk(path, leaf)),
+            Self::Mapping(entries) => {
+                for (key, value) in entries {
+                    path.push(key);
+                    value.walk(path, leaf);
+                    path.pop();
+                }
+            }
+        }
+    }
+
     /// Builds the same tree with other scalars. `leaf` gets the keys on the way to the scalar; a list adds none,
     /// so its items share one place, as with the real tool.
     pub(crate) fn map<E>(

@@ -97,6 +97,22 @@ fn se_3_a_changed_value_leaves_the_data_key_and_all_other_ciphertext_alone() {
 }
 
 #[test]
+fn se_3_a_file_keeps_its_own_line_breaks_and_comments() {
+    let mut person = Person::new();
+    let new = person.seal_new(&secret_id(), &secret());
+    let before =
+        format!("# ours\n{}", new.replace("  user:", "  # who\n  user:")).replace('\n', "\r\n");
+    let wanted = with(secret(), "/data/password", json!("bmV3LXBhc3N3b3Jk"));
+    let changed = person.change(&secret_id(), &before, &wanted).unwrap();
+    let rewritten = person.rewrite(&secret_id(), &changed, &secret());
+    for (text, object) in [(&changed, &wanted), (&rewritten, &secret())] {
+        assert!(text.starts_with("# ours\r\n") && text.contains("  # who\r\n"));
+        assert_eq!(text.matches('\n').count(), text.matches("\r\n").count());
+        assert_eq!(&person.open(text), object);
+    }
+}
+
+#[test]
 fn se_4_unchanged_content_is_not_sealed_again() {
     let mut person = Person::new();
     for (id, object) in [(secret_id(), secret()), (vault_id(), vault())] {
