@@ -4,6 +4,14 @@ use std::fmt;
 
 /// The text of a sealed document. Only this crate makes one, after it has read the text back and proved that
 /// nothing sensitive stands in it.
+///
+/// ```compile_fail,E0423
+/// let sealed = sealing::SealedBytes(b"password: hunter2".to_vec());
+/// ```
+///
+/// ```compile_fail,E0624
+/// let sealed = sealing::SealedBytes::proved("password: hunter2".to_owned());
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct SealedBytes(Vec<u8>);
 
