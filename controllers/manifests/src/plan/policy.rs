@@ -34,7 +34,7 @@ impl Policy {
             prune: PruneMode::default(),
             serialize_namespace: None,
             catalog,
-            defaults: Defaults::default(),
+            defaults: Defaults::builtin(),
             bootstrap: false,
         }
     }
