@@ -60,9 +60,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
 
 /// Returns the record of an API server's defaults. It takes an API server, so a check leaves it to a test.
 fn recorded() -> Result<Generated> {
+    let answers = defaults::Answers::of(&ControlPlane::start()?)?;
     Ok(Generated {
         path: defaults::PATH.to_owned(),
-        content: defaults::record(&ControlPlane::start()?)?,
+        content: answers.record()?,
     })
 }
 

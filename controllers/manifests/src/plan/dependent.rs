@@ -8,7 +8,7 @@ use model::TypeId;
 use serde_json::{Map, Value, json};
 
 /// The fields that have a rule here, by the shape that holds them.
-const DEPENDENT: [(&str, &str); 26] = [
+const DEPENDENT: [(&str, &str); 27] = [
     ("apiextensions.v1.CustomResourceDefinitionNames", "listKind"),
     ("apiextensions.v1.CustomResourceDefinitionNames", "singular"),
     ("batch.v1.JobSpec", "backoffLimit"),
@@ -35,6 +35,7 @@ const DEPENDENT: [(&str, &str); 26] = [
     ("networking.v1.NetworkPolicySpec", "policyTypes"),
     ("rbac.v1.ClusterRole", "rules"),
     ("rbac.v1.Subject", "apiGroup"),
+    ("resource.v1.DeviceTaint", "timeAdded"),
 ];
 
 /// Says whether what fills a field depends on other fields, so that it is no matter of the record.
@@ -118,6 +119,8 @@ impl Whole {
             ("core.v1.LimitRangeItem", "defaultRequest") => {
                 return container_requests(live).map(Filled::Entries);
             }
+            // The time of the request.
+            ("resource.v1.DeviceTaint", "timeAdded") => return Some(Filled::Anything),
             ("rbac.v1.ClusterRole", "rules") if live.contains_key("aggregationRule") => {
                 return Some(Filled::Kept);
             }

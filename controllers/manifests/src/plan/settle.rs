@@ -69,10 +69,27 @@ impl<'a> Place<'a> {
     }
 
     /// Says whether the server puts exactly this where nothing is given.
-    fn fills(self, key: &str, live: &Value) -> bool {
+    fn is_filled(self, key: &str, live: &Value, depends: Option<&Filled>) -> bool {
         let slot = self.field(key).slot;
-        let default = slot.and_then(|slot| slot.default.as_ref());
+        let default = match depends {
+            Some(Filled::Anything) => return true,
+            Some(Filled::Value(value)) => Some(value),
+            _ => slot.and_then(|slot| slot.default.as_ref()),
+        };
         live.is_null() || default.is_some_and(|default| yaml::same(default, live))
+    }
+
+    /// Says whether the server takes the value for one that is not given.
+    fn drops(self, held: &Value) -> bool {
+        let dropped = self.slot.is_some_and(|slot| slot.dropped);
+        match held {
+            Value::Null => true,
+            Value::Bool(held) => dropped && !held,
+            Value::Number(held) => dropped && held.as_f64() == Some(0.0),
+            Value::String(held) => dropped && held.is_empty(),
+            Value::Array(items) => dropped && items.is_empty(),
+            Value::Object(map) => dropped && map.is_empty(),
+        }
     }
 
     fn spelling(self) -> Spelling {
@@ -154,12 +171,18 @@ fn take_out(held: Option<&Map<String, Value>>, map: &mut Map<String, Value>, pla
     for (key, live) in map.iter() {
         let own = held.and_then(|held| held.get(key));
         let is_new_choice = held.is_none() && CHOICES.contains(&key.as_str());
-        let left = match (own, place.depends(key, map)) {
+        let depends = place.depends(key, map);
+        let left = match (own, depends) {
             (own, Some(Filled::Kept)) => own.cloned(),
             (own, Some(Filled::Entries(entries))) => without_entries(live, own, &entries),
-            (None, Some(Filled::Value(value))) if yaml::same(&value, live) => None,
-            (None, Some(Filled::Anything)) => None,
-            (None, _) if place.fills(key, live) && !is_new_choice => None,
+            (own, depends) if !is_new_choice && place.is_filled(key, live, depends.as_ref()) => {
+                match own {
+                    None => None,
+                    // Empty values count as not given wherever the server does not keep them.
+                    Some(own) if place.field(key).drops(own) => Some(own.clone()),
+                    Some(_) => continue,
+                }
+            }
             (own, _) => match without_additions(key, live, own, place) {
                 Some(left) => left,
                 None => continue,
@@ -226,13 +249,10 @@ fn without_additions(
 
 /// Says whether the server drops what the document holds, because it says nothing.
 fn means_nothing(key: &str, held: &Value, place: Place<'_>) -> bool {
-    let dropped = place.slot.is_some_and(|slot| slot.dropped);
-    match held {
-        Value::Null => true,
+    let by_its_name = match held {
         Value::Array(items) => items.is_empty(),
-        Value::Object(map) => map.is_empty() && (dropped || DROPPED_WHEN_EMPTY.contains(&key)),
-        Value::Bool(held) => dropped && !held,
-        Value::Number(held) => dropped && held.as_f64() == Some(0.0),
-        Value::String(held) => dropped && held.is_empty(),
-    }
+        Value::Object(map) => map.is_empty() && DROPPED_WHEN_EMPTY.contains(&key),
+        _ => false,
+    };
+    by_its_name || place.drops(held)
 }

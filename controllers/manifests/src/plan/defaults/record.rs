@@ -33,7 +33,7 @@ pub struct Line {
     /// The value that the server fills in.
     #[serde(default, with = "given", skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
-    /// Whether the server drops an empty value.
+    /// Whether the server takes an empty value for one that is not given.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dropped: bool,
     /// How else the value may be written.

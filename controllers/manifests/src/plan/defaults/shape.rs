@@ -23,7 +23,7 @@ pub(crate) struct Shape {
 pub(crate) struct Slot {
     /// What the server puts here when nothing is given.
     pub(crate) default: Option<Value>,
-    /// Whether the server drops an empty value: false, zero, or what has no content.
+    /// Whether the server takes an empty value (false, zero, no content) for one that is not given.
     pub(crate) dropped: bool,
     pub(crate) spelling: Spelling,
     pub(crate) below: Option<Arc<Shape>>,

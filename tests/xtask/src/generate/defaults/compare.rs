@@ -6,6 +6,7 @@ use manifests::plan::defaults::record::{ENTRIES, ITEMS, Spelling};
 use serde_json::Value;
 
 use super::schema::{Form, Kind, OpenApi, Scalar};
+use super::skeleton::NOT_WRITTEN;
 
 /// What was found out about one place, over all skeletons.
 #[derive(Debug, Default)]
@@ -14,7 +15,7 @@ pub(super) struct Found {
     pub(super) schema: Option<String>,
     /// Every value that was filled in here.
     pub(super) defaults: Vec<Value>,
-    /// Whether an empty value was dropped; none when none was sent.
+    /// Whether an empty value was taken for none; nothing when none was sent.
     pub(super) dropped: Option<bool>,
     pub(super) spelling: Spelling,
     /// The fields, or the items or entries as a step of that name.
@@ -29,12 +30,15 @@ pub(super) fn object(
     returned: &Value,
     found: &mut Found,
 ) {
-    let mut returned = returned.clone();
-    if let Value::Object(map) = &mut returned {
-        map.remove("metadata");
-        map.remove("status");
-    }
-    walk(openapi, openapi.named(&kind.schema), sent, &returned, found);
+    let parts = |object: &Value| {
+        let mut object = object.clone();
+        if let Value::Object(map) = &mut object {
+            map.retain(|key, _| !NOT_WRITTEN.contains(&key.as_str()));
+        }
+        object
+    };
+    let form = openapi.named(&kind.schema);
+    walk(openapi, form, &parts(sent), &parts(returned), found);
 }
 
 fn walk(openapi: &OpenApi, form: Form<'_>, sent: &Value, returned: &Value, found: &mut Found) {
@@ -105,8 +109,13 @@ fn step(
             found.dropped.get_or_insert(true);
         }
         (Some(sent), Some(returned)) => {
-            if is_empty(sent) {
-                found.dropped = Some(false);
+            match (is_empty(sent), is_empty(returned)) {
+                (true, true) => found.dropped = Some(false),
+                // A part with defaults of its own is no other part.
+                (true, false) if !sent.is_object() => {
+                    found.dropped.get_or_insert(true);
+                }
+                _ => {}
             }
             walk(openapi, form, sent, returned, found);
         }
@@ -120,7 +129,8 @@ fn is_default(form: Form<'_>, filled: &Value) -> bool {
     !matches!(form, Form::Scalar(Scalar::Time)) && is_complete(filled)
 }
 
-fn is_complete(value: &Value) -> bool {
+/// Says whether no part is missing that the server marks by null.
+pub(super) fn is_complete(value: &Value) -> bool {
     match value {
         Value::Null => false,
         Value::Array(items) => items.iter().all(is_complete),
@@ -129,7 +139,8 @@ fn is_complete(value: &Value) -> bool {
     }
 }
 
-fn is_empty(value: &Value) -> bool {
+/// Says whether a value has no content.
+pub(super) fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::Bool(value) => !value,

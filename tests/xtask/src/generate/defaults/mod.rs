@@ -48,76 +48,103 @@ const STORED_ELSEWHERE: [(&str, &str); 5] = [
     ("services", "services/specs"),
 ];
 
-/// Returns the record of an API server.
-pub(super) fn record(control_plane: &ControlPlane) -> Result<String> {
-    let openapi = OpenApi::fetch(&control_plane.as_admin()?)?;
-    let mut lines = write::Lines::default();
-    for kind in &openapi.kinds {
-        if NOT_STORED.contains(&kind.kind.as_str()) {
-            continue;
-        }
-        let found = ask(control_plane, &openapi, kind)
-            .with_context(|| format!("cannot record {} in {}", kind.kind, kind.api_version()))?;
-
-        lines.add(kind, &found);
-    }
-    lines.text()
+/// What an API server makes of the skeletons of every kind.
+pub(super) struct Answers {
+    openapi: OpenApi,
+    exchanges: Vec<(Kind, Vec<Exchange>)>,
 }
 
-/// Finds out what the API server makes of a kind.
-fn ask(control_plane: &ControlPlane, openapi: &OpenApi, kind: &Kind) -> Result<Found> {
-    let mut found = Found::default();
-    if let Some(objects) = sent::objects(&kind.kind) {
-        let kubectl = control_plane.as_admin()?;
-        for mut object in objects {
-            object["apiVersion"] = kind.api_version().into();
-            object["kind"] = kind.kind.as_str().into();
-            let returned = sent::send(&kubectl, kind, &object)?;
-            compare::object(openapi, kind, &object, &returned, &mut found);
-        }
-        return Ok(found);
-    }
-    let skeletons = skeleton::all(openapi, kind);
-    let returned = plant(control_plane, kind, &skeletons)?;
-    for (skeleton, returned) in skeletons.iter().zip(&returned) {
-        compare::object(openapi, kind, skeleton, returned, &mut found);
-    }
-    Ok(found)
+/// An object, and what the API server makes of it. Both have the same name and namespace.
+struct Exchange {
+    sent: Value,
+    returned: Value,
 }
 
-/// Plants skeletons of a kind, and returns what the API server reads them as.
-fn plant(control_plane: &ControlPlane, kind: &Kind, skeletons: &[Value]) -> Result<Vec<Value>> {
+impl Answers {
+    /// Asks an API server about every kind.
+    pub(super) fn of(control_plane: &ControlPlane) -> Result<Self> {
+        let openapi = OpenApi::fetch(&control_plane.as_admin()?)?;
+        let mut exchanges = Vec::new();
+        for kind in &openapi.kinds {
+            if NOT_STORED.contains(&kind.kind.as_str()) {
+                continue;
+            }
+            let asked = ask_about(control_plane, &openapi, kind);
+            let asked = asked.with_context(|| {
+                format!("cannot record {} in {}", kind.kind, kind.api_version())
+            })?;
+            exchanges.push((kind.clone(), asked));
+        }
+        Ok(Self { openapi, exchanges })
+    }
+
+    /// Returns the text of the record.
+    pub(super) fn record(&self) -> Result<String> {
+        let mut lines = write::Lines::default();
+        for (kind, exchanges) in &self.exchanges {
+            let mut found = Found::default();
+            for exchange in exchanges {
+                let Exchange { sent, returned } = exchange;
+                compare::object(&self.openapi, kind, sent, returned, &mut found);
+            }
+            lines.add(kind, &found);
+        }
+        lines.text()
+    }
+}
+
+fn ask_about(
+    control_plane: &ControlPlane,
+    openapi: &OpenApi,
+    kind: &Kind,
+) -> Result<Vec<Exchange>> {
+    let Some(objects) = sent::objects(&kind.kind) else {
+        return plant(control_plane, kind, skeleton::all(openapi, kind));
+    };
+    let kubectl = control_plane.as_admin()?;
+    let exchange = |mut sent: Value| {
+        sent["apiVersion"] = kind.api_version().into();
+        sent["kind"] = kind.kind.as_str().into();
+        let returned = sent::send(&kubectl, kind, &sent)?;
+        Ok(Exchange { sent, returned })
+    };
+    objects.into_iter().map(exchange).collect()
+}
+
+/// Plants skeletons of a kind, and reads what the API server takes them for.
+fn plant(
+    control_plane: &ControlPlane,
+    kind: &Kind,
+    mut skeletons: Vec<Value>,
+) -> Result<Vec<Exchange>> {
     let stored = STORED_ELSEWHERE
         .iter()
         .find(|(resource, _)| *resource == kind.resource);
     let stored = stored.map_or(kind.resource.as_str(), |(_, path)| path);
     let namespace = if kind.namespaced { "default/" } else { "" };
-    for (index, skeleton) in skeletons.iter().enumerate() {
-        let mut object = skeleton.clone();
-        let name = name(index);
-        object["metadata"] = json!({"name": name, "uid": format!("uid-{index}")});
+    for (index, skeleton) in skeletons.iter_mut().enumerate() {
+        let name = format!("skeleton-{index}");
+        skeleton["metadata"] = json!({"name": name});
         if kind.namespaced {
-            object["metadata"]["namespace"] = "default".into();
+            skeleton["metadata"]["namespace"] = "default".into();
         }
-        control_plane.plant(&format!("{stored}/{namespace}{name}"), &object)?;
+        control_plane.plant(&format!("{stored}/{namespace}{name}"), skeleton)?;
     }
     let listed = control_plane.as_admin()?.get_raw(&kind.path())?;
     let listed: Value = serde_json::from_str(&listed).context("the list is no JSON")?;
     let items = listed["items"]
         .as_array()
         .context("the list has no items")?;
-    let find = |index: usize| {
-        let name = name(index);
-        let found = items
-            .iter()
-            .find(|item| item["metadata"]["name"] == name.as_str());
-        found
-            .cloned()
-            .with_context(|| format!("the API server does not return {name}"))
+    let exchange = |sent: Value| {
+        let name = &sent["metadata"]["name"];
+        let found = items.iter().find(|item| item["metadata"]["name"] == *name);
+        let mut returned = found
+            .with_context(|| format!("the API server does not return {name}"))?
+            .clone();
+        // The items of a list do not say what they are.
+        returned["apiVersion"] = sent["apiVersion"].clone();
+        returned["kind"] = sent["kind"].clone();
+        Ok(Exchange { sent, returned })
     };
-    (0..skeletons.len()).map(find).collect()
-}
-
-fn name(index: usize) -> String {
-    format!("skeleton-{index}")
+    skeletons.into_iter().map(exchange).collect()
 }

@@ -11,7 +11,7 @@ use super::schema::{Form, Kind, OpenApi, Scalar};
 /// No kind nests deeper.
 const MAX_DEPTH: usize = 30;
 /// Fields that the server takes care of itself.
-const NOT_WRITTEN: [&str; 4] = ["apiVersion", "kind", "metadata", "status"];
+pub(super) const NOT_WRITTEN: [&str; 4] = ["apiVersion", "kind", "metadata", "status"];
 /// What people write of the metadata of an embedded object.
 const EMBEDDED_METADATA: [&str; 2] = ["annotations", "labels"];
 /// A field with more choices has no default for each of them.
@@ -136,10 +136,7 @@ impl<'a> Skeleton<'a> {
         let there = level <= self.build.depth && !again;
         if !there && !required {
             let just_below = level == self.build.depth + 1 && !again && self.build.empty;
-            return just_below.then(|| match form {
-                Form::List(_) => json!([]),
-                _ => json!({}),
-            });
+            return just_below.then(|| self.least(form, level));
         }
         Some(match form {
             Form::Object {
@@ -157,6 +154,25 @@ impl<'a> Skeleton<'a> {
             },
             _ => json!({}),
         })
+    }
+
+    /// Returns the emptiest value of that form.
+    fn least(&mut self, form: Form<'a>, level: usize) -> Value {
+        match form {
+            Form::Object {
+                name,
+                fields,
+                required,
+            } => {
+                let build = self.build;
+                self.build.empty = false;
+                let object = self.object(name, fields, required, level);
+                self.build = build;
+                object
+            }
+            Form::List(_) => json!([]),
+            _ => json!({}),
+        }
     }
 
     fn scalar(&self, scalar: Scalar<'_>, required: bool) -> Option<Value> {
