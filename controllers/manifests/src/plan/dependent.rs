@@ -83,57 +83,17 @@ impl Whole {
         field: &str,
         live: &Map<String, Value>,
     ) -> Option<Filled> {
-        let at = |key: &str| live.get(key).cloned().unwrap_or_default();
-        let value = match (shape, field) {
-            ("core.v1.Container" | "core.v1.EphemeralContainer", "imagePullPolicy") => {
-                pull_policy(&at("image"))
-            }
-            ("core.v1.ImageVolumeSource", "pullPolicy") => pull_policy(&at("reference")),
-            ("apiextensions.v1.CustomResourceDefinitionNames", "listKind") => {
-                json!(format!("{}List", at("kind").as_str()?))
-            }
-            ("apiextensions.v1.CustomResourceDefinitionNames", "singular") => {
-                json!(at("kind").as_str()?.to_lowercase())
-            }
-            ("core.v1.NodeSpec", "podCIDR") => live.get("podCIDRs")?.get(0)?.clone(),
-            ("core.v1.ServicePort", "targetPort") => at("port"),
-            ("core.v1.ServiceSpec", "clusterIPs") => json!([live.get("clusterIP")?]),
-            ("core.v1.ServiceSpec", "sessionAffinityConfig") => {
-                let by_client =
-                    live.get("sessionAffinity").and_then(Value::as_str) == Some("ClientIP");
-                by_client.then(|| json!({"clientIP": {"timeoutSeconds": 10800}}))?
-            }
-            ("core.v1.PodSpec", "serviceAccount") => at("serviceAccountName"),
-            ("core.v1.ReplicationControllerSpec", "selector") => template_labels(live),
-            ("networking.v1.NetworkPolicySpec", "policyTypes") => match live.get("egress") {
-                Some(_) => json!(["Ingress", "Egress"]),
-                None => json!(["Ingress"]),
-            },
-            ("rbac.v1.Subject", "apiGroup") => match live.get("kind").and_then(Value::as_str) {
-                Some("User" | "Group") => json!("rbac.authorization.k8s.io"),
-                _ => return None,
-            },
-            ("core.v1.LimitRangeItem", "default") => {
-                return container_limits(live).map(Filled::Entries);
-            }
-            ("core.v1.LimitRangeItem", "defaultRequest") => {
-                return container_requests(live).map(Filled::Entries);
-            }
-            // The time of the request.
-            ("resource.v1.DeviceTaint", "timeAdded") => return Some(Filled::Anything),
-            ("rbac.v1.ClusterRole", "rules") if live.contains_key("aggregationRule") => {
-                return Some(Filled::Kept);
-            }
-            ("batch.v1.JobSpec", _) if self.is_job => return job(field, live).map(Filled::Value),
-            _ if self.is_pod => return self.fills_pod(shape, field, live),
-            _ => return None,
-        };
-        Some(Filled::Value(value))
+        match shape.split_once('.')?.0 {
+            "core" => core(shape, field, live)
+                .or_else(|| self.is_pod.then(|| self.pod(shape, field, live)).flatten()),
+            "batch" if self.is_job => job(shape, field, live),
+            _ => other_groups(shape, field, live),
+        }
     }
 
     /// Returns what fills a field of a Pod that is no template: some defaults are set only there, and admission
     /// and the scheduler set more.
-    fn fills_pod(self, shape: &str, field: &str, live: &Map<String, Value>) -> Option<Filled> {
+    fn pod(self, shape: &str, field: &str, live: &Map<String, Value>) -> Option<Filled> {
         match (shape, field) {
             ("core.v1.ResourceRequirements", "requests") => {
                 let limits = live.get("limits")?.as_object()?;
@@ -173,22 +133,79 @@ impl Whole {
     }
 }
 
-/// Returns what fills a field of a Job; in the template of a CronJob they stay empty.
-fn job(field: &str, live: &Map<String, Value>) -> Option<Value> {
-    let has = |key: &str| live.contains_key(key);
-    Some(match field {
-        "backoffLimit" if has("backoffLimitPerIndex") => json!(i32::MAX),
-        "backoffLimit" => json!(6),
-        "completions" if live.get("parallelism") == Some(&json!(1)) => json!(1),
-        "podReplacementPolicy" if has("podFailurePolicy") => json!("Failed"),
-        "podReplacementPolicy" => json!("TerminatingOrFailed"),
+fn core(shape: &str, field: &str, live: &Map<String, Value>) -> Option<Filled> {
+    let value = match (shape, field) {
+        ("core.v1.Container" | "core.v1.EphemeralContainer", "imagePullPolicy") => {
+            pull_policy(live.get("image"))
+        }
+        ("core.v1.ImageVolumeSource", "pullPolicy") => pull_policy(live.get("reference")),
+        ("core.v1.LimitRangeItem", "default") => {
+            return container_limits(live).map(Filled::Entries);
+        }
+        ("core.v1.LimitRangeItem", "defaultRequest") => {
+            return container_requests(live).map(Filled::Entries);
+        }
+        ("core.v1.NodeSpec", "podCIDR") => live.get("podCIDRs")?.get(0)?.clone(),
+        // The older name of the same field.
+        ("core.v1.PodSpec", "serviceAccount") => live.get("serviceAccountName")?.clone(),
+        ("core.v1.ReplicationControllerSpec", "selector") => {
+            live.get("template")?.pointer("/metadata/labels")?.clone()
+        }
+        ("core.v1.ServicePort", "targetPort") => live.get("port")?.clone(),
+        ("core.v1.ServiceSpec", "clusterIPs") => json!([live.get("clusterIP")?]),
+        ("core.v1.ServiceSpec", "sessionAffinityConfig")
+            if live.get("sessionAffinity")? == "ClientIP" =>
+        {
+            json!({"clientIP": {"timeoutSeconds": 10800}})
+        }
         _ => return None,
-    })
+    };
+    Some(Filled::Value(value))
+}
+
+fn other_groups(shape: &str, field: &str, live: &Map<String, Value>) -> Option<Filled> {
+    let value = match (shape, field) {
+        ("apiextensions.v1.CustomResourceDefinitionNames", "listKind") => {
+            json!(format!("{}List", live.get("kind")?.as_str()?))
+        }
+        ("apiextensions.v1.CustomResourceDefinitionNames", "singular") => {
+            json!(live.get("kind")?.as_str()?.to_lowercase())
+        }
+        ("networking.v1.NetworkPolicySpec", "policyTypes") if live.contains_key("egress") => {
+            json!(["Ingress", "Egress"])
+        }
+        ("networking.v1.NetworkPolicySpec", "policyTypes") => json!(["Ingress"]),
+        ("rbac.v1.Subject", "apiGroup") if live.get("kind")? != "ServiceAccount" => {
+            json!("rbac.authorization.k8s.io")
+        }
+        ("rbac.v1.ClusterRole", "rules") if live.contains_key("aggregationRule") => {
+            return Some(Filled::Kept);
+        }
+        // The time of the request.
+        ("resource.v1.DeviceTaint", "timeAdded") => return Some(Filled::Anything),
+        _ => return None,
+    };
+    Some(Filled::Value(value))
+}
+
+/// Returns what fills a field of a Job; in the template of a CronJob they stay empty.
+fn job(shape: &str, field: &str, live: &Map<String, Value>) -> Option<Filled> {
+    let has = |key: &str| live.contains_key(key);
+    let value = match (shape, field) {
+        ("batch.v1.JobSpec", "backoffLimit") if has("backoffLimitPerIndex") => json!(i32::MAX),
+        ("batch.v1.JobSpec", "backoffLimit") => json!(6),
+        // Filled only together with `parallelism`.
+        ("batch.v1.JobSpec", "completions") if *live.get("parallelism")? == 1 => json!(1),
+        ("batch.v1.JobSpec", "podReplacementPolicy") if has("podFailurePolicy") => json!("Failed"),
+        ("batch.v1.JobSpec", "podReplacementPolicy") => json!("TerminatingOrFailed"),
+        _ => return None,
+    };
+    Some(Filled::Value(value))
 }
 
 /// Always for an image that may change under its name, which `latest` and no tag at all may.
-fn pull_policy(image: &Value) -> Value {
-    let image = image.as_str().unwrap_or_default();
+fn pull_policy(image: Option<&Value>) -> Value {
+    let image = image.and_then(Value::as_str).unwrap_or_default();
     let name = image.rsplit('/').next().unwrap_or_default();
     let tag = match name.split_once('@') {
         Some(_) => Some("a digest"),
@@ -198,13 +215,6 @@ fn pull_policy(image: &Value) -> Value {
         None | Some("latest") if !image.is_empty() => json!("Always"),
         _ => json!("IfNotPresent"),
     }
-}
-
-fn template_labels(spec: &Map<String, Value>) -> Value {
-    let labels = spec
-        .get("template")
-        .and_then(|template| template.pointer("/metadata/labels"));
-    labels.cloned().unwrap_or_default()
 }
 
 /// The default limits of a container are its maximum.
@@ -232,4 +242,88 @@ pub(super) fn mirrored_labels<'a>(type_id: &TypeId, value: &'a Value) -> Option<
     takes_them
         .then(|| value.pointer("/spec/template/metadata/labels"))
         .flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fills(resource: &str, shape: &str, field: &str, live: &Value) -> Option<Filled> {
+        let group = if resource == "jobs" { "batch" } else { "" };
+        let whole = Whole::of(
+            &TypeId::new(group, resource),
+            &json!({"spec": {"hostNetwork": true}}),
+        );
+        whole.fills(shape, field, live.as_object().unwrap())
+    }
+
+    #[test]
+    fn d27_the_pull_policy_follows_the_tag() {
+        let of = |image: &str| {
+            let live = json!({"image": image});
+            match fills("deployments", "core.v1.Container", "imagePullPolicy", &live) {
+                Some(Filled::Value(Value::String(policy))) => policy,
+                other => panic!("{other:?}"),
+            }
+        };
+        for image in [
+            "web",
+            "web:latest",
+            "registry:5000/web",
+            "r.example.com/a/web:latest",
+        ] {
+            assert_eq!(of(image), "Always", "{image}");
+        }
+        for image in [
+            "web:1",
+            "registry:5000/web:1",
+            "web@sha256:00",
+            "web:latest@sha256:00",
+            "",
+        ] {
+            assert_eq!(of(image), "IfNotPresent", "{image}");
+        }
+    }
+
+    #[test]
+    fn d27_some_defaults_are_those_of_one_kind_only() {
+        let limits = json!({"limits": {"cpu": "1"}});
+        let requests = |resource| {
+            fills(
+                resource,
+                "core.v1.ResourceRequirements",
+                "requests",
+                &limits,
+            )
+        };
+        assert!(requests("pods").is_some());
+        assert!(requests("deployments").is_none());
+        let port = json!({"containerPort": 80});
+        let host_port = |resource| fills(resource, "core.v1.ContainerPort", "hostPort", &port);
+        assert_eq!(host_port("pods"), Some(Filled::Value(json!(80))));
+        assert!(host_port("deployments").is_none());
+        let backoff = |resource| fills(resource, "batch.v1.JobSpec", "backoffLimit", &json!({}));
+        assert_eq!(backoff("jobs"), Some(Filled::Value(json!(6))));
+        assert!(backoff("cronjobs").is_none());
+    }
+
+    #[test]
+    fn d27_completions_are_filled_only_together_with_parallelism() {
+        let completions = |parallelism: u32| {
+            let live = json!({"parallelism": parallelism, "completions": 1});
+            fills("jobs", "batch.v1.JobSpec", "completions", &live)
+        };
+        assert_eq!(completions(1), Some(Filled::Value(json!(1))));
+        assert_eq!(completions(3), None);
+    }
+
+    #[test]
+    fn d27_the_rules_of_an_aggregated_role_are_the_controllers() {
+        let rules = |live: Value| fills("clusterroles", "rbac.v1.ClusterRole", "rules", &live);
+        assert_eq!(
+            rules(json!({"aggregationRule": {}, "rules": []})),
+            Some(Filled::Kept)
+        );
+        assert_eq!(rules(json!({"rules": []})), None);
+    }
 }

@@ -21,9 +21,12 @@ use serde_json::Value;
 pub(crate) use shape::{Shape, Slot, Spelling};
 
 /// What one API server, version 1.36, answers for every kind that it brings along.
-static BUILTIN: LazyLock<Types> = LazyLock::new(|| {
-    record::read(include_str!("../../../data/defaults.jsonl"))
-        .expect("because a test reads the record that is compiled in")
+static BUILTIN: LazyLock<Defaults> = LazyLock::new(|| {
+    let types = record::read(include_str!("../../../data/defaults.jsonl"))
+        .expect("because a test reads the record that is compiled in");
+    Defaults {
+        types: Arc::new(types),
+    }
 });
 
 /// The shape of each type, by the version that it is served in.
@@ -39,9 +42,7 @@ pub struct Defaults {
 impl Defaults {
     /// Knows every kind that the API server brings along.
     pub fn builtin() -> Self {
-        Self {
-            types: Arc::new(BUILTIN.clone()),
-        }
+        BUILTIN.clone()
     }
 
     /// Adds the kind that a CRD defines, in every version that it serves. What is no CRD adds nothing.
@@ -63,14 +64,5 @@ impl Defaults {
     pub(crate) fn of(&self, served: &ServedType) -> Option<&Shape> {
         let versions = self.types.get(&served.type_id)?;
         versions.get(&served.version).map(Arc::as_ref)
-    }
-
-    /// Lists the types that are known, each with its versions.
-    pub fn types(&self) -> impl Iterator<Item = (&TypeId, Vec<&str>)> {
-        let versions = |versions: &'_ BTreeMap<String, Arc<Shape>>| versions.len();
-        self.types
-            .iter()
-            .filter(move |(_, known)| versions(known) > 0)
-            .map(|(type_id, known)| (type_id, known.keys().map(String::as_str).collect()))
     }
 }
