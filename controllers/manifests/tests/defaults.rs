@@ -278,6 +278,41 @@ fn d27_a_quantity_keeps_its_spelling_until_its_value_changes() {
 }
 
 #[test]
+fn d27_an_empty_value_asks_for_the_default() {
+    let text = document("Service", "edge").replace(
+        "  ports: [{port: 80}]\n",
+        "  clusterIP: \"\"\n  ports: [{port: 80, protocol: \"\", nodePort: 0}]\n",
+    );
+    let mut object = live("Service", "edge");
+    assert_eq!(object["spec"]["ports"][0]["protocol"], "TCP");
+    assert!(changes(&text, object.clone()).is_empty());
+    object["spec"]["ports"][0]["protocol"] = json!("SCTP");
+    let changed = changes(&text, object).join("\n");
+    assert!(changed.contains("SCTP"), "{changed}");
+}
+
+#[test]
+fn d27_a_pod_keeps_what_a_person_gave_it_and_admission_adds_nothing() {
+    let text = document("Pod", "debug");
+    let mut object = live("Pod", "debug");
+    let spec = &mut object["spec"];
+    spec["nodeName"] = json!("node-1");
+    spec["serviceAccountName"] = json!("default");
+    spec["serviceAccount"] = json!("default");
+    let volume = json!({"name": "kube-api-access-x7k2p", "projected": {"defaultMode": 420}});
+    spec["volumes"] = json!([volume]);
+    spec["containers"][0]["volumeMounts"] = json!([{"name": "kube-api-access-x7k2p", "mountPath": "/var/run/secrets", "readOnly": true}]);
+    assert!(changes(&text, object.clone()).is_empty());
+    let tolerations = object["spec"]["tolerations"].as_array_mut().unwrap();
+    tolerations.push(json!({"key": "spot", "operator": "Exists"}));
+    let changed = changes(&text, object).join("\n");
+    assert!(
+        changed.contains("spot") && !changed.contains("unreachable"),
+        "{changed}"
+    );
+}
+
+#[test]
 fn d27_custom_kinds_have_the_defaults_of_their_schema() {
     let text = document("Widget", "small");
     let mut object = live("Widget", "small");

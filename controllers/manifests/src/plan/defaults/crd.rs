@@ -26,16 +26,20 @@ pub(super) fn shapes(crd: &Value) -> Option<(TypeId, BTreeMap<String, Arc<Shape>
     let shapes = served.filter_map(|version| {
         let name = version.get("name")?.as_str()?;
         let schema = version.pointer("/schema/openAPIV3Schema");
-        let mut shape = schema
-            .map(|schema| shape(schema, MAX_DEPTH))
-            .unwrap_or_default();
-        // The server takes care of these itself, whatever the schema says.
-        for key in ["apiVersion", "kind", "metadata", "status"] {
-            shape.fields.remove(key);
-        }
+        let shape = schema.map(root).unwrap_or_default();
         Some((name.to_owned(), Arc::new(shape)))
     });
     Some((type_id, shapes.collect()))
+}
+
+/// Returns the shape of a whole object.
+pub(super) fn root(schema: &Value) -> Shape {
+    let mut shape = shape(schema, MAX_DEPTH);
+    // The server takes care of these itself, whatever the schema says.
+    for key in ["apiVersion", "kind", "metadata", "status"] {
+        shape.fields.remove(key);
+    }
+    shape
 }
 
 fn shape(schema: &Value, depth: usize) -> Shape {

@@ -53,6 +53,15 @@ impl Defaults {
         Arc::make_mut(&mut self.types).insert(type_id, versions);
     }
 
+    /// Adds a custom kind in one version by the schema that the API server's OpenAPI document gives for it, for
+    /// callers that may not read its CRD.
+    pub fn add_schema(&mut self, served: &ServedType, schema: &Value) {
+        let shape = Arc::new(crd::root(schema));
+        let types = Arc::make_mut(&mut self.types);
+        let versions = types.entry(served.type_id.clone()).or_default();
+        versions.insert(served.version.clone(), shape);
+    }
+
     /// Forgets a custom kind whose CRD is gone.
     pub fn remove(&mut self, type_id: &TypeId) {
         if self.types.contains_key(type_id) {

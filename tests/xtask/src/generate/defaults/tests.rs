@@ -7,7 +7,7 @@ use manifests::{Decision, Intent, Mode, Policy, TypeCatalog, plan, yaml};
 use model::sanitize::sanitize;
 use model::{FileEntry, Files, FolderPath, LiveObject, RepoPath, ServedType, TypeId};
 use serde_json::Value;
-use testkit::ControlPlane;
+use testkit::{ControlPlane, wait};
 
 use super::compare::{is_complete, is_empty};
 use super::{Answers, Exchange, PATH};
@@ -147,8 +147,32 @@ fn d27_what_people_write_comes_back_without_a_difference() {
     for (_, object) in &objects {
         defaults.add_crd(object);
     }
-    let (different, diff) = differences(&text, &objects, defaults);
+    let (different, diff) = differences(&text, &objects, defaults.clone());
     assert!(different.is_empty(), "{different:#?}\n{diff}");
+    let by_schema = custom_defaults(&kubectl, &resources[&widget()]);
+    assert_eq!(by_schema, defaults, "the schema says what the CRD says");
+}
+
+fn widget() -> (String, String) {
+    ("example.com/v1".to_owned(), "Widget".to_owned())
+}
+
+/// Returns the defaults with those of a custom kind, read from the API server's OpenAPI document.
+fn custom_defaults(kubectl: &testkit::Kubectl, served: &ServedType) -> Defaults {
+    let path = format!("/openapi/v3/apis/{}", served.api_version());
+    let document = wait::until("the schema of the kind", wait::GENEROUS, || {
+        let document: Value = serde_json::from_str(&kubectl.get_raw(&path).ok()?).ok()?;
+        document.pointer("/components/schemas").cloned()
+    });
+    let schemas = document.unwrap();
+    let of_the_kind = |schema: &&Value| {
+        schema.pointer("/x-kubernetes-group-version-kind/0/kind")
+            == Some(&served.kind.as_str().into())
+    };
+    let schema = schemas.as_object().unwrap().values().find(of_the_kind);
+    let mut defaults = Defaults::builtin();
+    defaults.add_schema(served, schema.unwrap());
+    defaults
 }
 
 fn key(object: &Value) -> (String, String) {
