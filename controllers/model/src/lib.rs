@@ -29,7 +29,9 @@ pub use name::{
     BranchName, CommitId, GitBranchKey, GitProviderKey, InvalidName, KubeProviderKey, Namespace,
     ObjectName, RuleKey, TargetKey, Uid,
 };
-pub use object::{ApplierOwner, DesiredObject, LeftOut, LiveObject, WithheldField};
+pub use object::{
+    ApplierOwner, DesiredObject, FilledField, Filler, LeftOut, LiveObject, WithheldField,
+};
 pub use path::{FolderPath, InvalidPath, RepoPath};
 pub use refusal::{Actor, IssueKind, Location, Refusal, RefusalCode, RefusalScope};
 pub use repository_url::{InvalidUrl, RepositoryId, RepositoryUrl, Scheme};

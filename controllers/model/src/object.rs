@@ -30,6 +30,8 @@ pub struct DesiredObject {
     pub(crate) generation: i64,
     pub(crate) value: Map<String, Value>,
     pub(crate) withheld: Vec<WithheldField>,
+    #[serde(default)]
+    pub(crate) filled: Vec<FilledField>,
     pub(crate) applier: Option<ApplierOwner>,
     pub(crate) digest: String,
     pub(crate) size: usize,
@@ -44,6 +46,28 @@ pub struct WithheldField {
     pub path: Vec<String>,
     /// The live value.
     pub value: Value,
+}
+
+/// A field of the value that no person wrote. A new document holds it; in a document that exists it makes no
+/// difference.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FilledField {
+    /// The keys from the root of the object.
+    pub path: Vec<String>,
+    /// Who wrote it.
+    pub by: Filler,
+}
+
+/// Who wrote a field that no person wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Filler {
+    /// The API server, by what it knows of its cluster. A document that holds the field is compared.
+    ApiServer,
+    /// A controller through the `scale` subresource. A document that holds the field keeps its value (D27a).
+    Autoscaler {
+        /// The manager that it writes as.
+        manager: String,
+    },
 }
 
 /// The applier that an object says it belongs to.
@@ -137,13 +161,18 @@ impl DesiredObject {
         &self.withheld
     }
 
+    /// Returns the fields of the value that no person wrote.
+    pub fn filled(&self) -> &[FilledField] {
+        &self.filled
+    }
+
     /// Returns the applier that the object says it belongs to.
     pub fn applier(&self) -> Option<&ApplierOwner> {
         self.applier.as_ref()
     }
 
-    /// Returns the SHA-256 of what a document should hold, withheld fields included, in hex. Two states with
-    /// one digest need no write between them.
+    /// Returns the SHA-256 of what a document should hold, in hex; withheld fields, and which fields nobody
+    /// wrote, are included. Two states with one digest need no write between them.
     pub fn digest(&self) -> &str {
         &self.digest
     }
@@ -165,6 +194,7 @@ impl DesiredObject {
         copy.value
             .retain(|key, _| key == "apiVersion" || key == "kind");
         copy.withheld.clear();
+        copy.filled.clear();
         if self.is_sensitive() {
             copy.digest.clear();
         }
@@ -179,6 +209,11 @@ impl DesiredObject {
         for withheld in &self.withheld {
             hasher.update(withheld.path.join("\u{0}").as_bytes());
             hasher.update(withheld.value.to_string().as_bytes());
+        }
+        for filled in &self.filled {
+            hasher.update(filled.path.join("\u{0}").as_bytes());
+            let by_autoscaler = matches!(filled.by, Filler::Autoscaler { .. });
+            hasher.update([u8::from(by_autoscaler)]);
         }
         self.digest = hasher
             .finalize()

@@ -1,5 +1,7 @@
 //! `cargo xtask generate`: writes the files that follow from the code, or checks that they do.
 
+mod defaults;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -7,6 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Args;
+use testkit::ControlPlane;
 
 use crate::repository;
 
@@ -41,7 +44,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         });
     }
     let root = repository::root();
-    let files = generated()?;
+    let mut files = generated()?;
+    files.push(recorded()?);
     for file in &files {
         if write_if_different(&root.join(&file.path), &file.content)? {
             println!("wrote {}", file.path);
@@ -52,6 +56,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         println!("removed {path}");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the record of an API server's defaults. It takes an API server, so a check leaves it to a test.
+fn recorded() -> Result<Generated> {
+    let answers = defaults::Answers::of(&ControlPlane::start()?)?;
+    Ok(Generated {
+        path: defaults::PATH.to_owned(),
+        content: answers.record()?,
+    })
 }
 
 /// Returns whether every generated file is as it should be, and prints each that is not.

@@ -6,17 +6,21 @@
 //!
 //! Reading order: [`Intent`] and [`Outcome`] are the two ends, [`Policy`] is the frame; `wishes` makes one wish of
 //! all that the intents say about an object, `planner` turns wishes into work on files, `wanted` says what a
-//! document should hold, `edits` makes the text, `check` reads it once more, `refuse` words the refusals.
+//! document should hold (with `defaults`, `dependent` and `equivalent`, which `settle` walks with), `edits`
+//! makes the text, `check` reads it once more, `refuse` words the refusals.
 
 mod bootstrap;
 mod check;
-mod defaults;
+pub mod defaults;
+mod dependent;
 mod edits;
+mod equivalent;
 mod intent;
 mod outcome;
 mod planner;
 mod policy;
 mod refuse;
+mod settle;
 #[cfg(test)]
 mod tests;
 mod texts;

@@ -40,7 +40,7 @@ impl Policy {
             serialize_namespace: None,
             placement: Placement::default(),
             catalog: catalog.into(),
-            defaults: Defaults::default(),
+            defaults: Defaults::builtin(),
             bootstrap: false,
         }
     }

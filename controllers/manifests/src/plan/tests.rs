@@ -262,15 +262,7 @@ fn pj_4_spellings_of_nothing_are_no_difference() {
 fn d27_a_default_that_the_document_does_not_write_out_is_not_added() {
     let before = "apiVersion: v1\nkind: Service\nmetadata: {name: s, namespace: team-a}\nspec:\n  ports:\n    - port: 80\n";
     let files = files(&[("live/s.yaml", before)]);
-    let mut policy = policy();
-    policy
-        .defaults
-        .insert(TypeId::new("", "services"), "spec.type", json!("ClusterIP"));
-    policy.defaults.insert(
-        TypeId::new("", "services"),
-        "spec.ports.[].protocol",
-        json!("TCP"),
-    );
+    let policy = policy();
     let live = |protocol: &str| {
         object(json!({
             "apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "team-a"},

@@ -1,32 +1,20 @@
 //! What a document should say, given what it says and what its object is.
 //!
-//! The object decides (ED-3), with three exceptions. What sanitising takes out of a live object is never added
+//! The object decides (ED-3), with four exceptions. What sanitising takes out of a live object is never added
 //! to a document and never removed from one; where the document holds a field that a person may set too, it is
-//! compared (D20). A default that the document does not write out is not added (D27). And a spelling of
-//! "nothing" that the server does not keep (null, an empty list) is left.
+//! compared (D20). A default that the document does not write out is not added, and the document's own spelling
+//! of a value is kept (D27, in `settle`). Replicas that an autoscaler set are no difference (D27a).
 
 use std::borrow::Cow;
 
 use model::sanitize::{SERVER_OWNED_METADATA, is_bookkeeping_annotation, is_bookkeeping_label};
-use model::{DesiredObject, TypeId, WithheldField};
+use model::{DesiredObject, FilledField, Filler, WithheldField};
 use serde_json::{Map, Value};
 
 use super::defaults::Defaults;
+use super::dependent::{Whole, mirrored_labels};
+use super::settle::{Place, settle};
 use crate::yaml;
-
-/// Maps that the server drops when they are empty, wherever they stand. Other empty mappings may be a choice:
-/// `emptyDir: {}` is one.
-const DROPPED_WHEN_EMPTY: [&str; 9] = [
-    "annotations",
-    "binaryData",
-    "data",
-    "labels",
-    "limits",
-    "matchLabels",
-    "nodeSelector",
-    "requests",
-    "stringData",
-];
 
 /// Returns the value that the document should have. Its `apiVersion` is the document's own.
 pub(crate) fn wanted(document: &Value, desired: &DesiredObject, defaults: &Defaults) -> Value {
@@ -42,13 +30,13 @@ pub(crate) fn wanted(document: &Value, desired: &DesiredObject, defaults: &Defau
     for field in desired.withheld() {
         compare_withheld(document, &mut value, field);
     }
-    let type_id = &desired.served().type_id;
-    settle(
-        document,
-        &mut value,
-        &Absent { type_id, defaults },
-        &mut Vec::new(),
-    );
+    for field in desired.filled() {
+        leave_filled(document, &mut value, field);
+    }
+    leave_mirrored_labels(document, &mut value, desired);
+    let whole = Whole::of(&desired.served().type_id, &value);
+    let root = Place::root(defaults.of(desired.served()), whole);
+    settle(document, &mut value, root);
     value
 }
 
@@ -132,7 +120,10 @@ fn put_withheld(document: &Value, value: &mut Value, path: &[&str], live: &Value
                 return;
             };
             if rest.is_empty() {
-                map.insert((*first).to_owned(), live.clone());
+                // Nothing in a document asks for something to be allocated.
+                let asks = held.is_null() || held == "" || held == 0;
+                let value = if asks { held } else { live };
+                map.insert((*first).to_owned(), value.clone());
                 return;
             }
             let made = !map.contains_key(*first);
@@ -161,61 +152,36 @@ fn put_withheld(document: &Value, value: &mut Value, path: &[&str], live: &Value
     }
 }
 
-/// What may be missing on one side without being a difference.
-struct Absent<'a> {
-    type_id: &'a TypeId,
-    defaults: &'a Defaults,
-}
-
-/// Takes defaults that the document does not write out of the value, and puts in what the document spells out
-/// although it means nothing.
-fn settle<'a>(
-    document: &'a Value,
-    value: &mut Value,
-    absent: &Absent<'_>,
-    path: &mut Vec<&'a str>,
-) {
-    match (document, value) {
-        (Value::Object(held), Value::Object(map)) => {
-            map.retain(|key, value| {
-                let mut at: Vec<&str> = path.clone();
-                at.push(key);
-                held.contains_key(key) || !absent.defaults.fills(absent.type_id, &at, value)
-            });
-            for (key, held) in held {
-                match map.get_mut(key) {
-                    None if means_nothing(key, held) => {
-                        map.insert(key.clone(), held.clone());
-                    }
-                    None => {}
-                    Some(value) => {
-                        path.push(key);
-                        settle(held, value, absent, path);
-                        path.pop();
-                    }
-                }
-            }
-        }
-        (Value::Array(held), Value::Array(items)) => {
-            path.push("[]");
-            let counterparts = yaml::counterparts(held, items);
-            for (item, counterpart) in items.iter_mut().zip(counterparts) {
-                if let Some(old) = counterpart {
-                    settle(&held[old], item, absent, path);
-                }
-            }
-            path.pop();
-        }
-        _ => {}
+/// Leaves a field that no person wrote as the document has it.
+fn leave_filled(document: &Value, value: &mut Value, field: &FilledField) {
+    let path: Vec<&str> = field.path.iter().map(String::as_str).collect();
+    let held = path.iter().try_fold(document, |at, key| at.get(key));
+    match (held, &field.by) {
+        (None, _) => remove(value, &path),
+        (Some(held), Filler::Autoscaler { .. }) => put(value, &path, held.clone()),
+        (Some(_), Filler::ApiServer) => {}
     }
 }
 
-fn means_nothing(key: &str, held: &Value) -> bool {
-    match held {
-        Value::Null => true,
-        Value::Array(items) => items.is_empty(),
-        Value::Object(map) => map.is_empty() && DROPPED_WHEN_EMPTY.contains(&key),
-        _ => false,
+fn remove(value: &mut Value, path: &[&str]) {
+    let Some((last, parents)) = path.split_last() else {
+        return;
+    };
+    let parent = parents
+        .iter()
+        .try_fold(value, |at, key| at.get_mut(key))
+        .and_then(Value::as_object_mut);
+    if let Some(parent) = parent {
+        parent.remove(*last);
+    }
+}
+
+/// Some kinds without labels take those of their template.
+fn leave_mirrored_labels(document: &Value, value: &mut Value, desired: &DesiredObject) {
+    let held = document.pointer("/metadata/labels");
+    let mirrored = mirrored_labels(&desired.served().type_id, value);
+    if held.is_none() && mirrored.is_some() && mirrored == value.pointer("/metadata/labels") {
+        remove(value, &["metadata", "labels"]);
     }
 }
 

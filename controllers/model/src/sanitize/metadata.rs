@@ -50,6 +50,8 @@ const ANNOTATION_KEYS: &[&str] = &[
     "argocd.argoproj.io/tracking-id",
     "argocd.argoproj.io/installation-id",
     "kcp.io/cluster",
+    "batch.kubernetes.io/job-tracking",
+    "deprecated.daemonset.template.generation",
     "volume.kubernetes.io/selected-node",
     "volume.kubernetes.io/storage-provisioner",
     "volume.beta.kubernetes.io/storage-provisioner",

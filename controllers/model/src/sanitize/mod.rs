@@ -3,9 +3,10 @@
 //! Sanitising takes a closed list of things out and keeps everything else, so a field that nobody thought
 //! of is mirrored rather than lost. Read [`metadata`] for what every object loses, [`allocated`] for what
 //! single kinds lose, [`managers`] for how "nobody set this" is known, and [`intent`] for objects that are
-//! left out whole.
+//! left out whole. What nobody wrote and is mirrored all the same is named by [`filled`].
 
 mod allocated;
+mod filled;
 mod intent;
 mod managers;
 mod metadata;
@@ -55,6 +56,7 @@ pub fn sanitize(live: &LiveObject) -> Result<DesiredObject, LeftOut> {
             .get("generation")
             .and_then(Value::as_i64)
             .unwrap_or_default(),
+        filled: filled::find(&live.served, metadata, &value),
         value,
         withheld,
         applier: applier(metadata),

@@ -251,3 +251,85 @@ fn the_digest_follows_content_and_nothing_else() {
     assert_eq!(at("1", "x"), at("2", "x"));
     assert_ne!(at("1", "x"), at("1", "y"));
 }
+
+fn filled(live: &LiveObject) -> Vec<String> {
+    sanitize(live)
+        .unwrap()
+        .filled
+        .iter()
+        .map(|field| format!("{} by {:?}", field.path.join("."), field.by))
+        .collect()
+}
+
+fn managed(manager: &str, subresource: &str, fields: Value) -> Value {
+    json!({"manager": manager, "operation": "Update", "subresource": subresource, "fieldsV1": fields})
+}
+
+#[test]
+fn d27a_replicas_that_a_controller_scaled_are_nobodys() {
+    let replicas = json!({"f:spec": {"f:replicas": {}}});
+    let deployment = |managers: Value| {
+        live(
+            "apps",
+            "deployments",
+            "Deployment",
+            json!({
+                "apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 4},
+                "metadata": {"name": "web", "namespace": "team-a", "managedFields": managers},
+            }),
+        )
+    };
+    let person = managed("kubectl", "", json!({"f:spec": {"f:template": {}}}));
+    let scaler = managed("kube-controller-manager", "scale", replicas.clone());
+    let scaled = deployment(json!([person, scaler]));
+    assert_eq!(
+        filled(&scaled),
+        ["spec.replicas by Autoscaler { manager: \"kube-controller-manager\" }"]
+    );
+    let by_a_person = deployment(json!([
+        person,
+        managed("kubectl", "scale", replicas.clone())
+    ]));
+    assert!(filled(&by_a_person).is_empty());
+    let not_scaled = managed("kube-controller-manager", "", replicas.clone());
+    assert!(filled(&deployment(json!([person, not_scaled]))).is_empty());
+    let shared = deployment(json!([scaler, managed("alice", "", replicas)]));
+    assert!(
+        filled(&shared).is_empty(),
+        "somebody else says the same number"
+    );
+    let digest = |live: &LiveObject| sanitize(live).unwrap().digest().to_owned();
+    assert_ne!(
+        digest(&scaled),
+        digest(&by_a_person),
+        "a person who takes the number over is heard"
+    );
+}
+
+#[test]
+fn d27_address_families_that_nobody_asked_for_are_filled_in() {
+    let service = |fields: Value| {
+        live(
+            "",
+            "services",
+            "Service",
+            json!({
+                "apiVersion": "v1", "kind": "Service",
+                "spec": {"ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack"},
+                "metadata": {
+                    "name": "web", "namespace": "team-a",
+                    "managedFields": [managed("kubectl", "", fields)],
+                },
+            }),
+        )
+    };
+    assert_eq!(
+        filled(&service(json!({"f:spec": {"f:ports": {}}}))),
+        [
+            "spec.ipFamilies by ApiServer",
+            "spec.ipFamilyPolicy by ApiServer"
+        ]
+    );
+    let asked = service(json!({"f:spec": {"f:ipFamilies": {}, "f:ipFamilyPolicy": {}}}));
+    assert!(filled(&asked).is_empty());
+}

@@ -10,6 +10,7 @@
 )]
 
 mod audit;
+mod defaults;
 mod edit;
 mod kills;
 mod leaks;

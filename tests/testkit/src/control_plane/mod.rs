@@ -9,6 +9,7 @@ mod audit;
 mod front_proxy;
 mod people;
 mod programs;
+mod store;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -275,6 +276,18 @@ impl ControlPlane {
     /// for.
     pub fn audit_events(&self) -> Result<Vec<Value>> {
         audit::read_log(&audit::log_path(&self.workbench))
+    }
+
+    /// Writes an object into the store behind the API server's back: no validation, no admission, no field
+    /// managers. Reading it back shows what the API server makes of it by itself.
+    ///
+    /// The path is the one in the store, such as `deployments/default/web`.
+    pub fn plant(&self, path: &str, object: &Value) -> Result<()> {
+        store::put(
+            self.etcd.port(),
+            &format!("/registry/{path}"),
+            object.to_string().as_bytes(),
+        )
     }
 
     /// Kills the API server, which ends every connection to it.

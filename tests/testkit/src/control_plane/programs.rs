@@ -20,6 +20,7 @@ const ATTEMPTS: usize = 5;
 #[derive(Debug)]
 pub(super) struct Etcd {
     process: Process,
+    port: u16,
     url: String,
 }
 
@@ -45,12 +46,16 @@ impl Etcd {
                     .map(drop)
                     .context("it is silent")
             })?;
-            Ok(ready.map(|()| Self { process, url }))
+            Ok(ready.map(|()| Self { process, port, url }))
         })
     }
 
     pub(super) fn id(&self) -> u32 {
         self.process.id()
+    }
+
+    pub(super) fn port(&self) -> u16 {
+        self.port
     }
 }
 
