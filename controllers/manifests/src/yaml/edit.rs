@@ -71,10 +71,10 @@ pub fn edit(text: &str, changes: &[(usize, &Value)]) -> Result<String, EditError
     let mut wanted = Vec::new();
     for (index, value) in changes {
         let document = documents.get(*index).ok_or(EditError::NoDocument(*index))?;
-        if document.root.equals(value) {
+        if document.means(value) {
             continue;
         }
-        if let Some(problem) = document.problems.first() {
+        if let Some(problem) = &document.problem {
             return Err(EditError::NotEditable {
                 line: problem.line,
                 problem: problem.kind.to_string(),
@@ -92,12 +92,19 @@ pub fn edit(text: &str, changes: &[(usize, &Value)]) -> Result<String, EditError
         let Some(edited) = splice::apply(body, splices) else {
             continue;
         };
-        let edited = prepared.restore(edited);
-        if reads_back(body, &edited, &documents, &wanted) {
+        let right = |edited: &String| reads_back(body, edited, &documents, &wanted);
+        if let Some(edited) = endings(&prepared, edited).find(right) {
             return Ok(edited);
         }
     }
     Err(EditError::NotExpressible)
+}
+
+/// Returns the ways in which an edited text may end: as the old one did, and with a line break where that lacked
+/// one, because text in a block may have come to the end that needs it.
+fn endings(prepared: &Prepared<'_>, edited: String) -> impl Iterator<Item = String> {
+    let complete = prepared.padded.then(|| prepared.mark(edited.clone()));
+    std::iter::once(prepared.restore(edited)).chain(complete)
 }
 
 fn splices(
@@ -140,7 +147,7 @@ fn reads_back(
         .enumerate()
         .all(
             |(index, (new, old))| match wanted.iter().find(|(changed, _)| *changed == index) {
-                Some((_, value)) => new.problems.is_empty() && new.root.equals(value),
+                Some((_, value)) => new.problem.is_none() && new.means(value),
                 None => new.bytes(&prepared.body) == old.bytes(before),
             },
         )

@@ -55,15 +55,15 @@ pub fn read(text: &str) -> Result<Vec<Reading>, SyntaxError> {
     let documents = compose::parse(&prepared.body, prepared.padded)?;
     let mut lines = event::Lines::new(&prepared.body);
     Ok(documents
-        .iter()
+        .into_iter()
         .map(|document| Reading {
             line: lines.line_of(document.first_byte()),
-            value: document.root.to_value(),
             is_empty: document.is_empty(),
             problem: document
-                .problems
-                .first()
+                .problem
+                .as_ref()
                 .map(|problem| (problem.line, problem.kind.to_string())),
+            value: document.root.into_value(),
         })
         .collect())
 }
@@ -73,9 +73,10 @@ pub fn read(text: &str) -> Result<Vec<Reading>, SyntaxError> {
 /// # Errors
 /// Returns where the text is not YAML.
 pub fn values(text: &str) -> Result<Vec<Value>, SyntaxError> {
-    Ok(read(text)?
+    let prepared = text::Prepared::new(text);
+    Ok(compose::parse(&prepared.body, prepared.padded)?
         .into_iter()
-        .map(|reading| reading.value)
+        .map(|document| document.root.into_value())
         .collect())
 }
 

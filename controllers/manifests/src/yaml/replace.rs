@@ -149,18 +149,7 @@ impl Differ<'_> {
         let render =
             |writer: Writer| writer.value(wanted, place.under, Had::default(), place.order);
         if is_root {
-            let Value::Object(map) = wanted else {
-                return Err(NoPlace);
-            };
-            let body = match map.is_empty() {
-                true => format!("{{}}{}", self.writer().layout.eol),
-                false => self.writer().entries(map, 0, KeyOrder::Root),
-            };
-            self.splice(
-                line_start(text, node.start)..next_line(text, node.end),
-                body,
-            );
-            return Ok(());
+            return self.replace_root(node, wanted);
         }
         if !starts_line(text, node.start) {
             let Rendered { head, body } = render(self.writer());
@@ -199,6 +188,25 @@ impl Differ<'_> {
             let indent = " ".repeat(parent + self.writer().layout.step);
             self.splice(first..line_end(text, node.end), format!("{indent}{head}"));
         }
+        Ok(())
+    }
+
+    /// Replaces a mapping or list that is the whole document.
+    fn replace_root(&mut self, node: &Node, wanted: &Value) -> Result<(), NoPlace> {
+        let writer = self.writer();
+        let body = match wanted {
+            Value::Object(map) if !map.is_empty() => writer.entries(map, 0, KeyOrder::Root),
+            Value::Array(items) if !items.is_empty() => writer.items(items, 0),
+            Value::Object(_) | Value::Array(_) => {
+                format!("{}{}", writer.flow(wanted, false), writer.layout.eol)
+            }
+            _ => return Err(NoPlace),
+        };
+        let text = self.text();
+        self.splice(
+            line_start(text, node.start)..next_line(text, node.end),
+            body,
+        );
         Ok(())
     }
 }

@@ -47,6 +47,11 @@ impl<'a> Prepared<'a> {
                 body.pop();
             }
         }
+        self.mark(body)
+    }
+
+    /// Puts back the byte order mark only.
+    pub(crate) fn mark(&self, mut body: String) -> String {
         if self.marked {
             body.insert(0, BYTE_ORDER_MARK);
         }
