@@ -16,6 +16,7 @@ mod demo;
 mod generate;
 mod repository;
 mod test;
+mod vectors;
 
 use std::process::ExitCode;
 
@@ -35,6 +36,7 @@ enum Command {
     Controlplane(controlplane::Arguments),
     Generate(generate::Arguments),
     Test(test::Arguments),
+    Vectors(vectors::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
         Command::Controlplane(arguments) => controlplane::run(&arguments),
         Command::Generate(arguments) => generate::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
+        Command::Vectors(arguments) => vectors::run(&arguments),
     };
     match outcome {
         Ok(code) => code,
