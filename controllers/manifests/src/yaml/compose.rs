@@ -423,7 +423,12 @@ impl<E: Events> Builder<'_, E> {
             Some(Value::Number(number)) if number.is_f64() => {
                 format_float_key(number.as_f64().unwrap_or_default())
             }
-            Some(Value::Number(number)) => number.to_string(),
+            Some(Value::Number(number)) => {
+                if number.as_i64().is_none() {
+                    self.problem(ProblemKind::LargeKey, key.start);
+                }
+                number.to_string()
+            }
             Some(Value::Null | Value::Array(_) | Value::Object(_)) => {
                 // An infinity is a legal key, and has been reported already.
                 self.problem(ProblemKind::NullKey, key.start);

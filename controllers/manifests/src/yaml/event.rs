@@ -7,7 +7,7 @@ use std::io::{self, BufRead, Read};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use libyaml_safer::{EventData, MappingStyle, Parser, ScalarStyle, SequenceStyle};
+use libyaml_safer::{Encoding, EventData, MappingStyle, Parser, ScalarStyle, SequenceStyle};
 
 /// Text that is not YAML as Kubernetes reads it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -110,6 +110,8 @@ impl<'a> LibyamlEvents<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
         let mut parser = Parser::new();
         parser.set_input(Chunks(text.as_bytes()));
+        // Otherwise it takes a first character that begins like a byte order mark for a broken one.
+        parser.set_encoding(Encoding::Utf8);
         Self { parser, text }
     }
 

@@ -6,7 +6,7 @@
 //!
 //! Reading order: `event` (the parser, guarded), `scalar` (what a plain scalar means), `tree` and `compose`
 //! (documents with positions), `diff` with `sequence`, `replace`, `align` and `flow` (from a wanted value to replacements), `splice`, [`mod@edit`] (apply
-//! and prove), `framing` (whole documents); `layout`, `quote` and `emit` write new text.
+//! and prove), `settle` (texts without an end), `framing` (whole documents); `layout`, `quote` and `emit` write new text.
 
 mod align;
 mod compose;
@@ -21,6 +21,7 @@ mod quote;
 mod replace;
 mod scalar;
 mod sequence;
+mod settle;
 mod splice;
 mod text;
 mod tree;

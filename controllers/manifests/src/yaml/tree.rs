@@ -66,6 +66,8 @@ pub(crate) enum ProblemKind {
     NullKey,
     #[error("a key is not a scalar")]
     ComplexKey,
+    #[error("a key is a number that is too large")]
+    LargeKey,
     #[error("a key is written with '?'")]
     ExplicitKey,
     #[error("an alias has no anchor before it")]

@@ -76,6 +76,7 @@ struct Edited {
 
 impl Judge<'_> {
     fn wrong(&mut self, what: &str) {
+        let what: String = what.chars().take(2000).collect();
         self.report
             .wrong
             .push(format!("{}: {what}", self.text.name));
@@ -202,18 +203,14 @@ impl Judge<'_> {
             documents.len() == wanted.len()
                 && documents.iter().zip(wanted).all(|(a, b)| yaml::same(a, b))
         });
-        let form = |text: &str| {
-            let bare = text.matches('\n').count() - text.matches("\r\n").count();
-            (
-                text.starts_with('\u{feff}'),
-                bare == 0 && text.contains('\n'),
-            )
-        };
+        let bare = |text: &str| text.matches('\n').count() - text.matches("\r\n").count();
+        let mixed = before.contains("\r\n") && bare(before) == 0 && bare(after) > 0;
+        let mark = |text: &str| text.starts_with('\u{feff}');
         if !same {
             self.wrong(&format!(
                 "{what} gives {answer:?}\nwanted {wanted:?}\nfrom {before:?}\nto {after:?}"
             ));
-        } else if form(before) != form(after) {
+        } else if mixed || mark(before) != mark(after) {
             self.wrong(&format!(
                 "{what} changes the form of {before:?}\nto {after:?}"
             ));

@@ -114,7 +114,7 @@ impl Noise {
                 bytes.remove(at);
             }
             2 if at < bytes.len() => {
-                bytes[at] = b" :-#\n\t'\"[]{},&*!|>%@?azA0"[self.dice.below(25)]
+                bytes[at] = self.dice.one(b" :-#\n\t'\"[]{},&*!|>%@?azA0");
             }
             3 | 4 => self.insert(bytes, at, &TOKENS),
             5 => self.insert(bytes, at, &AWKWARD),
