@@ -224,6 +224,19 @@ fn st_11_anchors_are_not_expanded_by_an_edit_elsewhere() {
 }
 
 #[test]
+fn st_11_what_can_no_longer_be_merged_is_written_out() {
+    let before = "x: &a {k: v, l: w}\ny:\n  <<: *a\n  k: z # own\nw: 1\n";
+    assert_eq!(
+        edit(before, "{w: 1, y: {k: z, l: w}}"),
+        "y:\n  k: z\n  l: w\nw: 1\n"
+    );
+    assert_eq!(
+        edit(before, "{x: {k: v, l: w}, w: 1, y: {l: w}}"),
+        "x: &a {k: v, l: w}\ny:\n  l: w\nw: 1\n"
+    );
+}
+
+#[test]
 fn st_8_other_documents_keep_their_bytes() {
     let before = "a: 1\n---\n# odd   spacing\nb:   {x:  1}\n";
     let wanted = yaml::values("a: 2").unwrap().remove(0);

@@ -142,16 +142,30 @@ impl<'a> Differ<'a> {
         }
     }
 
-    /// Says whether entering a mapping keeps anything of it, and can express the wanted one.
+    /// Says whether entering a mapping keeps anything of it, and can express the wanted one: what a merge key
+    /// brings in cannot be left out again.
     fn shares_key(&self, entries: &[Entry], wanted: &Map<String, Value>) -> bool {
-        let merged = self.merged(entries);
-        let expressible = merged.keys().all(|key| {
-            wanted.contains_key(key) || entries.iter().any(|e| !e.merge && e.name() == key)
-        });
-        expressible
+        let mut merges = entries.iter().filter(|entry| entry.merge);
+        merges.all(|entry| self.still_merges(&entry.value))
+            && self
+                .merged(entries)
+                .keys()
+                .all(|key| wanted.contains_key(key))
             && entries
                 .iter()
                 .any(|entry| entry.merge || wanted.contains_key(entry.name()))
+    }
+
+    /// Says whether the value of a merge key can still be merged: its anchors may be gone by now.
+    fn still_merges(&self, node: &Node) -> bool {
+        match &node.kind {
+            Kind::Mapping { .. } => true,
+            Kind::Sequence { items, .. } => items.iter().all(|item| self.still_merges(item)),
+            Kind::Alias { name, .. } => {
+                matches!(self.anchors.get(name), Some(Some(Value::Object(_))))
+            }
+            Kind::Scalar { .. } => false,
+        }
     }
 
     /// Returns what the merge keys bring in, with the values that the anchors have by now.

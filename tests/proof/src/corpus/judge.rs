@@ -185,7 +185,8 @@ impl Judge<'_> {
                         EditError::NotEditable { problem, .. } => problem.clone(),
                         other => other.to_string(),
                     };
-                    *self.report.refused.entry(reason).or_default() += 1;
+                    let edit = format!("{kind:?} in document {index} of {}", self.text.name);
+                    self.report.refused.entry(reason).or_default().push(edit);
                 }
             }
         }

@@ -20,8 +20,8 @@ pub struct Report {
     pub edits: usize,
     /// How many edits came out as another reader expects.
     pub accepted: usize,
-    /// How many edits were refused, by reason.
-    pub refused: BTreeMap<String, usize>,
+    /// The edits that were refused, by reason.
+    pub refused: BTreeMap<String, Vec<String>>,
     /// What is wrong, in words.
     pub wrong: Vec<String>,
 }
@@ -37,7 +37,7 @@ impl Report {
 
     /// Returns how many edits were refused.
     pub fn refusals(&self) -> usize {
-        self.refused.values().sum()
+        self.refused.values().map(Vec::len).sum()
     }
 
     /// Fails when anything is wrong, and shows the first of it.
@@ -73,8 +73,9 @@ impl fmt::Display for Report {
             self.refusals(),
             self.wrong.len()
         )?;
-        for (reason, count) in &self.refused {
-            writeln!(f, "  {count:>6} refused: {reason}")?;
+        for (reason, edits) in &self.refused {
+            let first = edits.first().map_or("", String::as_str);
+            writeln!(f, "  {:>6} refused: {reason}, first {first}", edits.len())?;
         }
         for (reason, count) in &self.not_taken {
             writeln!(f, "  {count:>6} texts not taken: {reason}")?;
