@@ -77,7 +77,7 @@ fn st_3_blocks_stay_blocks_and_folded_text_is_left_alone() {
 }
 
 #[test]
-fn st_4_st_6_new_lines_follow_the_habits_of_the_document() {
+fn st_4_new_lines_follow_the_habits_of_the_document() {
     let before = "metadata:\n    name: x\n    labels:\n        app: x\nspec:\n    list:\n    - a\n";
     assert_eq!(
         edit(
@@ -86,6 +86,94 @@ fn st_4_st_6_new_lines_follow_the_habits_of_the_document() {
         ),
         "metadata:\n    name: x\n    namespace: ns\n    labels:\n        app: x\n        tier: w\n    annotations:\n        k: v\ndata:\n    z: 1\nspec:\n    list:\n    - a\n    - b\n    more:\n    - k:\n      - c\n"
     );
+}
+
+#[test]
+fn st_2_quotes_stay_and_what_a_reader_could_take_for_another_type_gets_them() {
+    let before = "a: 'x'\nb: \"x\"\nc: x\nd: x\ne: x\nf: x\n";
+    assert_eq!(
+        edit(
+            before,
+            "{a: y1, b: z, c: 'on', d: '0777', e: '12:30', f: '2024-01-01'}"
+        ),
+        "a: 'y1'\nb: \"z\"\nc: \"on\"\nd: \"0777\"\ne: \"12:30\"\nf: \"2024-01-01\"\n"
+    );
+}
+
+#[test]
+fn st_5_blank_lines_stay() {
+    let before = "\n\na: 1\n\n\nb:\n\n  c: 1\n\n  d:\n  - x\n\n  - y\n\ne: 1\n\n";
+    assert_eq!(
+        edit(before, "{a: 2, b: {c: 2, d: [x, z]}, e: 2}"),
+        "\n\na: 2\n\n\nb:\n\n  c: 2\n\n  d:\n  - x\n\n  - z\n\ne: 2\n\n"
+    );
+}
+
+#[test]
+fn st_6_a_new_key_goes_to_its_place_where_the_keys_have_an_order() {
+    let sorted = "labels:\n  a: 1\n  # of c\n  c: 1\n";
+    assert_eq!(
+        edit(sorted, "labels: {a: 1, b: 1, c: 1, d: 1}"),
+        "labels:\n  a: 1\n  b: 1\n  # of c\n  c: 1\n  d: 1\n"
+    );
+    let unsorted = "labels:\n  c: 1\n  a: 1\n";
+    assert_eq!(
+        edit(unsorted, "labels: {a: 1, b: 1, c: 1}"),
+        "labels:\n  c: 1\n  a: 1\n  b: 1\n"
+    );
+}
+
+#[test]
+fn ed_7_what_means_the_same_is_not_written_another_way() {
+    let odd = "mode:   0644\n'a':    yes\nt: ~\nn: 1_000\nl: [ a ,b ]\ntext: \"x\\\n  y\"\n";
+    assert_eq!(
+        edit(
+            odd,
+            "{mode: 420, a: true, t: null, n: 1000, l: [a, b], text: xy}"
+        ),
+        odd
+    );
+}
+
+#[test]
+fn st_12_long_text_directives_and_tags_stay() {
+    let long = "word ".repeat(60);
+    let before = format!("%YAML 1.1\n---\na: {long}end\nb: !!str 1\nc: x\n");
+    assert_eq!(
+        edit(&before, &format!("{{a: {long}end, b: '1', c: {long}}}")),
+        before.replace("c: x", &format!("c: {}", long.trim_end()))
+    );
+}
+
+#[test]
+fn st_3_a_block_at_the_end_of_a_text_without_a_line_break_takes_none_on() {
+    assert_eq!(
+        edit("a: 1\nb: |\n  x", "{a: 1, b: x, c: 2}"),
+        "a: 1\nb: |-\n  x\nc: 2\n"
+    );
+    assert_eq!(edit("b: |\n  x\nc: 2", "{b: \"x\\n\"}"), "b: |\n  x\n");
+    assert_eq!(edit("a: 1\nb: |\n  x", "{a: 2, b: x}"), "a: 2\nb: |\n  x");
+}
+
+#[test]
+fn st_1_a_comment_between_a_dash_and_its_item_stays() {
+    assert_eq!(
+        edit(
+            "l:\n  -\n    # about it\n    a: 1\n    b: 2\n  - c: 3\n",
+            "l: [{x: 1, w: {z: 2}}, {c: 3}]"
+        ),
+        "l:\n  -\n    # about it\n    w:\n      z: 2\n    x: 1\n  - c: 3\n"
+    );
+}
+
+#[test]
+fn a_document_that_is_a_list_is_edited_as_well() {
+    let before = "# patches\n- op: add # first\n  path: /a\n- op: remove\n  path: /b\n";
+    assert_eq!(
+        edit(before, "[{op: remove, path: /c}]"),
+        "# patches\n- op: remove # first\n  path: /c\n"
+    );
+    assert_eq!(edit(before, "[]"), "# patches\n[]\n");
 }
 
 #[test]
@@ -132,6 +220,19 @@ fn st_11_anchors_are_not_expanded_by_an_edit_elsewhere() {
     assert_eq!(
         edit(before, "x: {k: v2}\ny: {k: v, z: 1}\nw: {k: v2}"),
         "x: &a {k: v2}\ny:\n  <<: *a\n  z: 1\n  k: v\nw: *a\n"
+    );
+}
+
+#[test]
+fn st_11_what_can_no_longer_be_merged_is_written_out() {
+    let before = "x: &a {k: v, l: w}\ny:\n  <<: *a\n  k: z # own\nw: 1\n";
+    assert_eq!(
+        edit(before, "{w: 1, y: {k: z, l: w}}"),
+        "y:\n  k: z\n  l: w\nw: 1\n"
+    );
+    assert_eq!(
+        edit(before, "{x: {k: v, l: w}, w: 1, y: {l: w}}"),
+        "x: &a {k: v, l: w}\ny:\n  l: w\nw: 1\n"
     );
 }
 

@@ -17,6 +17,7 @@ mod demo;
 mod generate;
 mod repository;
 mod test;
+mod vectors;
 
 use std::process::ExitCode;
 
@@ -37,6 +38,7 @@ enum Command {
     Controlplane(controlplane::Arguments),
     Generate(generate::Arguments),
     Test(test::Arguments),
+    Vectors(vectors::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         Command::Controlplane(arguments) => controlplane::run(&arguments),
         Command::Generate(arguments) => generate::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
+        Command::Vectors(arguments) => vectors::run(&arguments),
     };
     match outcome {
         Ok(code) => code,

@@ -10,25 +10,34 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::event::{Event, Events, LibyamlEvents, Properties, Style, SyntaxError, line_of};
-use super::scalar::{Meaning, format_float, resolve};
-use super::text::{line_end, skip_trivia};
+use super::event::{Event, Events, LibyamlEvents, Lines, Properties, Style, SyntaxError, line_of};
+use super::scalar::{Meaning, format_float_key, resolve};
+use super::text::{BYTE_ORDER_MARK, line_end, skip_trivia};
 use super::tree::{Document, Entry, Kind, Node, Problem, ProblemKind, merge_into};
 
 /// Deeper nesting is refused, so that no text can exhaust the stack.
 const MAX_DEPTH: usize = 200;
-/// More nodes than this, aliases written out, are refused.
+/// More nodes than this are refused. What an alias stands for counts at each alias, and what an anchor keeps
+/// for them once more, so that a small text cannot take much memory.
 const MAX_NODES: usize = 2_000_000;
 
 /// Reads every document of a text that has no byte order mark and ends with a line break. `padded` says that
 /// the last line break was added, so that a block scalar at the end does not gain it.
 pub(crate) fn parse(text: &str, padded: bool) -> Result<Vec<Document>, SyntaxError> {
+    if let Some(offset) = text.find(BYTE_ORDER_MARK) {
+        // Readers disagree whether it is part of a key, a separator or nothing.
+        return Err(SyntaxError {
+            line: line_of(text, offset),
+            problem: "a byte order mark stands elsewhere than at the start".to_owned(),
+        });
+    }
     let mut builder = Builder {
         text,
         padded,
         events: LibyamlEvents::new(text),
+        lines: Lines::new(text),
         anchors: HashMap::new(),
-        problems: Vec::new(),
+        problem: None,
         nodes: 0,
     };
     let mut documents = Vec::new();
@@ -44,13 +53,26 @@ pub(crate) fn parse(text: &str, padded: bool) -> Result<Vec<Document>, SyntaxErr
     }
 }
 
+/// Up to so many keys are compared with each other, which is faster than hashing them.
+const SMALL_MAPPING: usize = 16;
+
 struct Builder<'a, E = LibyamlEvents<'a>> {
     text: &'a str,
     padded: bool,
     events: E,
-    anchors: HashMap<String, Option<Arc<Value>>>,
-    problems: Vec<Problem>,
+    lines: Lines<'a>,
+    anchors: HashMap<String, Option<Anchored>>,
+    /// The first problem of the document, and where it is.
+    problem: Option<(ProblemKind, usize)>,
     nodes: usize,
+}
+
+/// What aliases of an anchor stand for.
+#[derive(Clone)]
+struct Anchored {
+    value: Arc<Value>,
+    /// How many nodes it has.
+    weight: usize,
 }
 
 impl<E: Events> Builder<'_, E> {
@@ -61,9 +83,9 @@ impl<E: Events> Builder<'_, E> {
         }
     }
 
+    /// Notes a problem; only the first of a document is told.
     fn problem(&mut self, kind: ProblemKind, offset: usize) {
-        let line = line_of(self.text, offset);
-        self.problems.push(Problem { kind, line });
+        self.problem.get_or_insert((kind, offset));
     }
 
     fn document(&mut self, marker: Option<Range<usize>>) -> Result<Document, SyntaxError> {
@@ -74,10 +96,14 @@ impl<E: Events> Builder<'_, E> {
         if event != Event::DocumentEnd {
             return Err(self.error(range.start, "the document does not end"));
         }
+        let problem = self.problem.take().map(|(kind, offset)| Problem {
+            kind,
+            line: self.lines.line_of(offset),
+        });
         Ok(Document {
             marker,
             root,
-            problems: std::mem::take(&mut self.problems),
+            problem,
         })
     }
 
@@ -121,14 +147,16 @@ impl<E: Events> Builder<'_, E> {
     }
 
     fn alias(&mut self, name: String, range: Range<usize>) -> Result<Node, SyntaxError> {
-        let target = match self.anchors.get(&name) {
-            Some(Some(value)) => value.clone(),
-            Some(None) | None => {
+        let target = match self.anchors.get(&name).cloned().flatten() {
+            Some(anchored) => {
+                self.count(anchored.weight, range.start)?;
+                anchored.value
+            }
+            None => {
                 self.problem(ProblemKind::UnknownAlias, range.start);
                 Arc::new(Value::Null)
             }
         };
-        self.count(weight(&target), range.start)?;
         Ok(Node {
             kind: Kind::Alias { name, target },
             start: range.start,
@@ -167,11 +195,7 @@ impl<E: Events> Builder<'_, E> {
             end = block_scalar_end(self.text, start, range.end);
         }
         let value = self.scalar_value(properties.tag.as_deref(), &text, style, start);
-        if let Some(anchor) = &properties.anchor {
-            self.anchors
-                .insert(anchor.clone(), Some(Arc::new(value.clone())));
-        }
-        Ok(Node {
+        let node = Node {
             kind: Kind::Scalar { style, text, value },
             start,
             end,
@@ -179,7 +203,9 @@ impl<E: Events> Builder<'_, E> {
             anchor: properties.anchor,
             tagged: properties.tag.is_some(),
             has_alias: false,
-        })
+        };
+        self.close_anchor(&node, 1)?;
+        Ok(node)
     }
 
     /// Takes the line break that only padding added out of a block scalar at the end of the text.
@@ -207,43 +233,46 @@ impl<E: Events> Builder<'_, E> {
         text: &str,
         style: Style,
         offset: usize,
-    ) -> Value {
-        let string = || Value::String(text.to_owned());
-        let plain = |builder: &mut Self| match resolve(text) {
-            Meaning::Value(value) => value,
-            Meaning::NotJson => {
-                builder.problem(ProblemKind::NotJson, offset);
-                Value::Null
-            }
-        };
+    ) -> Option<Value> {
         let Some(tag) = tag else {
-            return if style == Style::Plain {
-                plain(self)
-            } else {
-                string()
+            return match style {
+                Style::Plain => self.plain_value(text, offset),
+                _ => None,
             };
         };
         let fits: fn(&Value) -> bool = match tag.strip_prefix("tag:yaml.org,2002:") {
-            Some("str" | "timestamp") => return string(),
-            None if tag == "!" => return string(),
+            Some("str" | "timestamp") => return None,
+            None if tag == "!" => return None,
             Some("int") => |value| value.is_i64() || value.is_u64(),
             Some("float") => Value::is_number,
             Some("bool") => Value::is_boolean,
             Some("null") => Value::is_null,
             Some("binary") => {
                 self.problem(ProblemKind::Binary, offset);
-                return string();
+                return None;
             }
             Some(_) | None => {
                 self.problem(ProblemKind::UnknownTag, offset);
-                return string();
+                return None;
             }
         };
-        let value = plain(self);
-        if !fits(&value) {
+        let value = self.plain_value(text, offset);
+        if !value.as_ref().is_some_and(fits) {
             self.problem(ProblemKind::WrongTag, offset);
         }
         value
+    }
+
+    /// Returns what a plain scalar means, where that is not its text.
+    fn plain_value(&mut self, text: &str, offset: usize) -> Option<Value> {
+        match resolve(text) {
+            Meaning::Text => None,
+            Meaning::Value(value) => Some(value),
+            Meaning::NotJson => {
+                self.problem(ProblemKind::NotJson, offset);
+                Some(Value::Null)
+            }
+        }
     }
 
     fn check_collection_tag(&mut self, tag: Option<&str>, own: &str, offset: usize) {
@@ -259,11 +288,16 @@ impl<E: Events> Builder<'_, E> {
         }
     }
 
-    fn close_anchor(&mut self, node: &Node) {
-        if let Some(anchor) = &node.anchor {
-            self.anchors
-                .insert(anchor.clone(), Some(Arc::new(node.to_value())));
-        }
+    /// Keeps what the aliases of an anchored node stand for.
+    fn close_anchor(&mut self, node: &Node, weight: usize) -> Result<(), SyntaxError> {
+        let Some(anchor) = &node.anchor else {
+            return Ok(());
+        };
+        self.count(weight, node.start)?;
+        let value = Arc::new(node.to_value());
+        self.anchors
+            .insert(anchor.clone(), Some(Anchored { value, weight }));
+        Ok(())
     }
 
     fn sequence(
@@ -276,6 +310,7 @@ impl<E: Events> Builder<'_, E> {
         let (bytes, start) = self.open(&properties, &range);
         self.check_collection_tag(properties.tag.as_deref(), "tag:yaml.org,2002:seq", start);
         self.open_anchor(&properties);
+        let nodes_before = self.nodes;
         let mut items: Vec<Node> = Vec::new();
         let end = loop {
             let (event, range) = self.events.next()?;
@@ -295,7 +330,7 @@ impl<E: Events> Builder<'_, E> {
             tagged: properties.tag.is_some(),
             has_alias,
         };
-        self.close_anchor(&node);
+        self.close_anchor(&node, self.nodes - nodes_before)?;
         Ok(node)
     }
 
@@ -309,8 +344,8 @@ impl<E: Events> Builder<'_, E> {
         let (bytes, start) = self.open(&properties, &range);
         self.check_collection_tag(properties.tag.as_deref(), "tag:yaml.org,2002:map", start);
         self.open_anchor(&properties);
+        let nodes_before = self.nodes;
         let mut entries: Vec<Entry> = Vec::new();
-        let mut names = HashSet::new();
         let end = loop {
             let (event, range) = self.events.next()?;
             if event == Event::MappingEnd {
@@ -318,9 +353,9 @@ impl<E: Events> Builder<'_, E> {
             }
             let before = entries.last().map_or(start, Entry::end);
             let entry = self.entry(event, range, before, depth)?;
-            self.check_key(&mut names, &entry);
             entries.push(entry);
         };
+        self.check_keys(&entries);
         let last = entries.last().map_or(start, Entry::end);
         let braced = flow && self.text[start..].starts_with('{');
         let has_alias = entries
@@ -335,7 +370,7 @@ impl<E: Events> Builder<'_, E> {
             tagged: properties.tag.is_some(),
             has_alias,
         };
-        self.close_anchor(&node);
+        self.close_anchor(&node, self.nodes - nodes_before)?;
         Ok(node)
     }
 
@@ -351,7 +386,7 @@ impl<E: Events> Builder<'_, E> {
         if is_explicit_key(lead) {
             self.problem(ProblemKind::ExplicitKey, key.start);
         }
-        let (name, merge) = self.key_name(&key);
+        let (renamed, merge) = self.key_name(&key);
         let colon = self.colon_after(&key);
         let (event, range) = self.events.next()?;
         let value = self.node(event, range, depth + 1)?;
@@ -360,7 +395,7 @@ impl<E: Events> Builder<'_, E> {
         }
         Ok(Entry {
             key,
-            name,
+            renamed,
             merge,
             colon,
             value,
@@ -372,47 +407,70 @@ impl<E: Events> Builder<'_, E> {
         self.text[at..].starts_with(':').then_some(at + 1)
     }
 
-    /// Returns the key as Kubernetes reads it, and whether it merges.
-    fn key_name(&mut self, key: &Node) -> (String, bool) {
+    /// Returns the key as Kubernetes reads it, where that is not its text, and whether it merges.
+    fn key_name(&mut self, key: &Node) -> (Option<String>, bool) {
         let Kind::Scalar { style, text, value } = &key.kind else {
             self.problem(ProblemKind::ComplexKey, key.start);
-            return (String::new(), false);
+            return (None, false);
         };
         if *style == Style::Plain && text == "<<" && !key.tagged {
-            return (text.clone(), true);
+            return (None, true);
         }
         let name = match value {
-            Value::String(text) => text.clone(),
-            Value::Bool(flag) => flag.to_string(),
-            Value::Number(number) if number.is_f64() => {
-                format_float(number.as_f64().unwrap_or_default())
+            None => return (None, false),
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Bool(flag)) => flag.to_string(),
+            Some(Value::Number(number)) if number.is_f64() => {
+                format_float_key(number.as_f64().unwrap_or_default())
             }
-            Value::Number(number) => number.to_string(),
-            Value::Null | Value::Array(_) | Value::Object(_) => {
+            Some(Value::Number(number)) => {
+                if number.as_i64().is_none() {
+                    self.problem(ProblemKind::LargeKey, key.start);
+                }
+                number.to_string()
+            }
+            Some(Value::Null | Value::Array(_) | Value::Object(_)) => {
                 // An infinity is a legal key, and has been reported already.
                 self.problem(ProblemKind::NullKey, key.start);
-                text.clone()
+                return (None, false);
             }
         };
-        (name, false)
+        (Some(name), false)
     }
 
     /// Reports a key that stands twice, or that a merge key behind it overrides.
-    fn check_key(&mut self, names: &mut HashSet<(String, bool)>, entry: &Entry) {
-        if entry.merge {
+    fn check_keys(&mut self, entries: &[Entry]) {
+        for (index, entry) in entries.iter().enumerate().filter(|(_, entry)| entry.merge) {
             let mut merged = Map::new();
             merge_into(&mut merged, entry.value.to_value());
-            if merged
-                .keys()
-                .any(|key| names.contains(&(key.clone(), false)))
-            {
+            let overrides = |before: &Entry| !before.merge && merged.contains_key(before.name());
+            if entries[..index].iter().any(overrides) {
                 self.problem(ProblemKind::MergeCollision, entry.key.start);
             }
         }
-        if !names.insert((entry.name.clone(), entry.merge)) {
-            self.problem(ProblemKind::DuplicateKey, entry.key.start);
+        if let Some(twice) = second_of_a_pair(entries) {
+            self.problem(ProblemKind::DuplicateKey, twice.key.start);
         }
     }
+}
+
+/// Returns the first entry whose key another one has before it.
+fn second_of_a_pair(entries: &[Entry]) -> Option<&Entry> {
+    if entries.len() <= SMALL_MAPPING {
+        let same = |a: &Entry, b: &Entry| a.merge == b.merge && a.name() == b.name();
+        let mut indexes = 1..entries.len();
+        return indexes
+            .find(|index| {
+                entries[..*index]
+                    .iter()
+                    .any(|other| same(other, &entries[*index]))
+            })
+            .map(|index| &entries[index]);
+    }
+    let mut names = HashSet::with_capacity(entries.len());
+    entries
+        .iter()
+        .find(|entry| !names.insert((entry.name(), entry.merge)))
 }
 
 fn can_merge(value: &Value) -> bool {
@@ -433,14 +491,6 @@ fn is_explicit_key(lead: &str) -> bool {
     last.starts_with('?')
 }
 
-fn weight(value: &Value) -> usize {
-    match value {
-        Value::Array(items) => 1 + items.iter().map(weight).sum::<usize>(),
-        Value::Object(map) => 1 + map.values().map(weight).sum::<usize>(),
-        _ => 1,
-    }
-}
-
 /// Returns the end of the anchor and tag that start here, in either order.
 fn properties_end(text: &str, start: usize) -> usize {
     let mut end = start;
@@ -449,7 +499,10 @@ fn properties_end(text: &str, start: usize) -> usize {
         let rest = &text[at..];
         let length = if rest.starts_with("!<") {
             rest.find('>').map_or(rest.len(), |close| close + 1)
-        } else if rest.starts_with(['&', '!']) {
+        } else if let Some(name) = rest.strip_prefix('&') {
+            let ends = |c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-');
+            1 + name.find(ends).unwrap_or(name.len())
+        } else if rest.starts_with('!') {
             rest.find(|c: char| c.is_whitespace() || ",[]{}".contains(c))
                 .unwrap_or(rest.len())
         } else {

@@ -142,16 +142,30 @@ impl<'a> Differ<'a> {
         }
     }
 
-    /// Says whether entering a mapping keeps anything of it, and can express the wanted one.
+    /// Says whether entering a mapping keeps anything of it, and can express the wanted one: what a merge key
+    /// brings in cannot be left out again.
     fn shares_key(&self, entries: &[Entry], wanted: &Map<String, Value>) -> bool {
-        let merged = self.merged(entries);
-        let expressible = merged.keys().all(|key| {
-            wanted.contains_key(key) || entries.iter().any(|e| !e.merge && e.name == *key)
-        });
-        expressible
+        let mut merges = entries.iter().filter(|entry| entry.merge);
+        merges.all(|entry| self.still_merges(&entry.value))
+            && self
+                .merged(entries)
+                .keys()
+                .all(|key| wanted.contains_key(key))
             && entries
                 .iter()
-                .any(|entry| entry.merge || wanted.contains_key(&entry.name))
+                .any(|entry| entry.merge || wanted.contains_key(entry.name()))
+    }
+
+    /// Says whether the value of a merge key can still be merged: its anchors may be gone by now.
+    fn still_merges(&self, node: &Node) -> bool {
+        match &node.kind {
+            Kind::Mapping { .. } => true,
+            Kind::Sequence { items, .. } => items.iter().all(|item| self.still_merges(item)),
+            Kind::Alias { name, .. } => {
+                matches!(self.anchors.get(name), Some(Some(Value::Object(_))))
+            }
+            Kind::Scalar { .. } => false,
+        }
     }
 
     /// Returns what the merge keys bring in, with the values that the anchors have by now.
@@ -194,7 +208,7 @@ impl<'a> Differ<'a> {
     ) -> Result<(), NoPlace> {
         let column = column(self.text, node.start);
         for entry in entries {
-            match wanted.get(&entry.name) {
+            match wanted.get(entry.name()) {
                 _ if entry.merge => self.pass(&entry.value),
                 Some(value) => self.entry(entry, value, column, flow, place)?,
                 None => {
@@ -206,7 +220,7 @@ impl<'a> Differ<'a> {
         let added = self.added(entries, wanted, place.order);
         let kept: Vec<bool> = entries
             .iter()
-            .map(|entry| entry.merge || wanted.contains_key(&entry.name))
+            .map(|entry| entry.merge || wanted.contains_key(entry.name()))
             .collect();
         if flow {
             return flow::mapping(self, node, entries, &kept, &added, wanted);
@@ -242,7 +256,7 @@ impl<'a> Differ<'a> {
             under: Under::Key(column),
             after,
             flow: flow || mapping.flow,
-            order: mapping.order.below(&entry.name),
+            order: mapping.order.below(entry.name()),
             depth: mapping.depth + 1,
         };
         self.node(&entry.value, value, place)
@@ -259,7 +273,7 @@ impl<'a> Differ<'a> {
         let own: HashSet<&str> = entries
             .iter()
             .filter(|entry| !entry.merge)
-            .map(|entry| entry.name.as_str())
+            .map(|entry| entry.name())
             .collect();
         let mut added: Vec<&String> = wanted
             .iter()
@@ -321,7 +335,7 @@ impl<'a> Differ<'a> {
         let own: Vec<&Entry> = entries.iter().filter(|entry| !entry.merge).collect();
         let sorted = |order: KeyOrder| {
             own.windows(2)
-                .all(|pair| order.compare(&pair[0].name, &pair[1].name).is_lt())
+                .all(|pair| order.compare(pair[0].name(), pair[1].name()).is_lt())
         };
         let order = [order, KeyOrder::Sorted]
             .into_iter()
@@ -334,7 +348,7 @@ impl<'a> Differ<'a> {
                 .map(|(entry, _)| entry)
         };
         let before = order.and_then(|order| {
-            stays().rfind(|entry| !entry.merge && order.compare(&entry.name, key).is_lt())
+            stays().rfind(|entry| !entry.merge && order.compare(entry.name(), key).is_lt())
         });
         let entry = before.or_else(|| stays().next_back()).ok_or(NoPlace)?;
         Ok(next_line(self.text, entry.end()))

@@ -6,6 +6,7 @@ use super::compose;
 use super::diff::Differ;
 use super::event::SyntaxError;
 use super::layout::Layout;
+use super::settle::settle;
 use super::splice::{self, Splice};
 use super::text::Prepared;
 use super::tree::Document;
@@ -66,15 +67,14 @@ const LADDER: [Rung; 4] = [
 /// Returns why it cannot be done without a risk; nothing is guessed.
 pub fn edit(text: &str, changes: &[(usize, &Value)]) -> Result<String, EditError> {
     let prepared = Prepared::new(text);
-    let body: &str = &prepared.body;
-    let documents = compose::parse(body, prepared.padded)?;
+    let documents = compose::parse(&prepared.body, prepared.padded)?;
     let mut wanted = Vec::new();
     for (index, value) in changes {
         let document = documents.get(*index).ok_or(EditError::NoDocument(*index))?;
-        if document.root.equals(value) {
+        if document.means(value) {
             continue;
         }
-        if let Some(problem) = document.problems.first() {
+        if let Some(problem) = &document.problem {
             return Err(EditError::NotEditable {
                 line: problem.line,
                 problem: problem.kind.to_string(),
@@ -85,19 +85,53 @@ pub fn edit(text: &str, changes: &[(usize, &Value)]) -> Result<String, EditError
     if wanted.is_empty() {
         return Ok(text.to_owned());
     }
+    if let Some(edited) = climb(&prepared, &documents, &wanted) {
+        return Ok(edited);
+    }
+    let settled = match documents.split_last() {
+        Some((last, before)) if wanted.iter().any(|(index, _)| *index == before.len()) => {
+            settle(&prepared, last)
+        }
+        _ => None,
+    };
+    let settled = settled.ok_or(EditError::NotExpressible)?;
+    let prepared = Prepared::new(&settled);
+    let before = documents.iter().map(|document| document.root.to_value());
+    let documents = compose::parse(&prepared.body, prepared.padded)?;
+    let unchanged = before.eq(documents.iter().map(|document| document.root.to_value()));
+    unchanged
+        .then(|| climb(&prepared, &documents, &wanted))
+        .flatten()
+        .ok_or(EditError::NotExpressible)
+}
+
+/// Looks for the smallest edit that reads back as wanted.
+fn climb(
+    prepared: &Prepared<'_>,
+    documents: &[Document],
+    wanted: &[(usize, &Value)],
+) -> Option<String> {
+    let body: &str = &prepared.body;
     for rung in LADDER {
-        let Some(splices) = splices(body, prepared.eol, &documents, &wanted, rung) else {
+        let Some(splices) = splices(body, prepared.eol, documents, wanted, rung) else {
             continue;
         };
         let Some(edited) = splice::apply(body, splices) else {
             continue;
         };
-        let edited = prepared.restore(edited);
-        if reads_back(body, &edited, &documents, &wanted) {
-            return Ok(edited);
+        let right = |edited: &String| reads_back(body, edited, documents, wanted);
+        if let Some(edited) = endings(prepared, edited).find(right) {
+            return Some(edited);
         }
     }
-    Err(EditError::NotExpressible)
+    None
+}
+
+/// Returns the ways in which an edited text may end: as the old one did, and with a line break where that lacked
+/// one, because text in a block may have come to the end that needs it.
+fn endings(prepared: &Prepared<'_>, edited: String) -> impl Iterator<Item = String> {
+    let complete = prepared.padded.then(|| prepared.mark(edited.clone()));
+    std::iter::once(prepared.restore(edited)).chain(complete)
 }
 
 fn splices(
@@ -140,8 +174,13 @@ fn reads_back(
         .enumerate()
         .all(
             |(index, (new, old))| match wanted.iter().find(|(changed, _)| *changed == index) {
-                Some((_, value)) => new.problems.is_empty() && new.root.equals(value),
-                None => new.bytes(&prepared.body) == old.bytes(before),
+                Some((_, value)) => new.problem.is_none() && new.means(value),
+                None => {
+                    // Only the end of the text can change what the same bytes mean.
+                    let is_last = index + 1 == documents.len();
+                    new.bytes(&prepared.body) == old.bytes(before)
+                        && (!is_last || new.root.to_value() == old.root.to_value())
+                }
             },
         )
 }

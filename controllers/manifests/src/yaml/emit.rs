@@ -11,6 +11,9 @@ use super::scalar::format_float;
 
 /// Writes a document in the canonical layout: `apiVersion`, `kind`, `metadata`, then the other keys sorted.
 pub fn canonical(object: &Map<String, Value>) -> String {
+    if object.is_empty() {
+        return "{}\n".to_owned();
+    }
     Writer::new(Layout::canonical()).entries(object, 0, KeyOrder::Root)
 }
 
@@ -192,7 +195,7 @@ impl Writer {
         }
     }
 
-    fn items(&self, items: &[Value], column: usize) -> String {
+    pub(crate) fn items(&self, items: &[Value], column: usize) -> String {
         items
             .iter()
             .map(|item| self.item(item, column, 1, None))

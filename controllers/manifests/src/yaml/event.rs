@@ -3,10 +3,11 @@
 //! The parser is a port of the C library that Kubernetes' own reader was ported from, so the two agree on
 //! syntax. It panics on some broken input and accepts a little that Kubernetes refuses; both are handled here.
 
+use std::io::{self, BufRead, Read};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use libyaml_safer::{EventData, MappingStyle, Parser, ScalarStyle, SequenceStyle};
+use libyaml_safer::{Encoding, EventData, MappingStyle, Parser, ScalarStyle, SequenceStyle};
 
 /// Text that is not YAML as Kubernetes reads it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -76,15 +77,41 @@ pub(crate) trait Events {
 
 /// Events from libyaml-safer.
 pub(crate) struct LibyamlEvents<'a> {
-    parser: Parser<&'a [u8]>,
+    parser: Parser<Chunks<'a>>,
     text: &'a str,
+}
+
+/// A text handed out piece by piece: the parser decodes all that it is offered at once, at four bytes for each
+/// character.
+struct Chunks<'a>(&'a [u8]);
+
+impl Chunks<'_> {
+    const SIZE: usize = 4096;
+}
+
+impl Read for Chunks<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
+impl BufRead for Chunks<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        Ok(&self.0[..self.0.len().min(Self::SIZE)])
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.0 = &self.0[amount..];
+    }
 }
 
 impl<'a> LibyamlEvents<'a> {
     /// Starts to read. The text has no byte order mark and ends with a line break, or is empty.
     pub(crate) fn new(text: &'a str) -> Self {
         let mut parser = Parser::new();
-        parser.set_input(text.as_bytes());
+        parser.set_input(Chunks(text.as_bytes()));
+        // Otherwise it takes a first character that begins like a byte order mark for a broken one.
+        parser.set_encoding(Encoding::Utf8);
         Self { parser, text }
     }
 

@@ -68,7 +68,7 @@ pub fn remove(text: &str, indexes: &[usize]) -> Result<String, EditError> {
     let after = if ends_as_before {
         prepared.restore(after)
     } else {
-        restore_mark(text, &after)
+        prepared.mark(after)
     };
     if keeps(body, &before, &after, &kept, 0) {
         Ok(after)
@@ -91,15 +91,6 @@ fn behind_separator(body: &str, document: &Document) -> Option<usize> {
     let next = next_line(body, end);
     let bare = body[start..next].trim_end() == "---";
     bare.then_some(next)
-}
-
-fn restore_mark(text: &str, after: &str) -> String {
-    let mark = if text.starts_with(super::text::BYTE_ORDER_MARK) {
-        "\u{feff}"
-    } else {
-        ""
-    };
-    format!("{mark}{after}")
 }
 
 /// Says whether the text holds exactly the old documents named, and then so many new ones.

@@ -6,7 +6,7 @@
 //!
 //! Reading order: `event` (the parser, guarded), `scalar` (what a plain scalar means), `tree` and `compose`
 //! (documents with positions), `diff` with `sequence`, `replace`, `align` and `flow` (from a wanted value to replacements), `splice`, [`mod@edit`] (apply
-//! and prove), `framing` (whole documents); `layout`, `quote` and `emit` write new text.
+//! and prove), `settle` (texts without an end), `framing` (whole documents); `layout`, `quote` and `emit` write new text.
 
 mod align;
 mod compose;
@@ -21,6 +21,7 @@ mod quote;
 mod replace;
 mod scalar;
 mod sequence;
+mod settle;
 mod splice;
 mod text;
 mod tree;
@@ -55,15 +56,15 @@ pub fn read(text: &str) -> Result<Vec<Reading>, SyntaxError> {
     let documents = compose::parse(&prepared.body, prepared.padded)?;
     let mut lines = event::Lines::new(&prepared.body);
     Ok(documents
-        .iter()
+        .into_iter()
         .map(|document| Reading {
             line: lines.line_of(document.first_byte()),
-            value: document.root.to_value(),
             is_empty: document.is_empty(),
             problem: document
-                .problems
-                .first()
+                .problem
+                .as_ref()
                 .map(|problem| (problem.line, problem.kind.to_string())),
+            value: document.root.into_value(),
         })
         .collect())
 }
@@ -73,9 +74,10 @@ pub fn read(text: &str) -> Result<Vec<Reading>, SyntaxError> {
 /// # Errors
 /// Returns where the text is not YAML.
 pub fn values(text: &str) -> Result<Vec<Value>, SyntaxError> {
-    Ok(read(text)?
+    let prepared = text::Prepared::new(text);
+    Ok(compose::parse(&prepared.body, prepared.padded)?
         .into_iter()
-        .map(|reading| reading.value)
+        .map(|document| document.root.into_value())
         .collect())
 }
 

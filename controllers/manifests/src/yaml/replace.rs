@@ -9,6 +9,7 @@ use super::diff::{Differ, NoPlace, Place};
 use super::emit::{Had, KeyOrder, Rendered, Under, Writer};
 use super::event::Style;
 use super::flow;
+use super::layout::Layout;
 use super::text::{line_end, line_start, next_line, starts_line, trim_blanks_before};
 use super::tree::{Kind, Node};
 
@@ -149,18 +150,7 @@ impl Differ<'_> {
         let render =
             |writer: Writer| writer.value(wanted, place.under, Had::default(), place.order);
         if is_root {
-            let Value::Object(map) = wanted else {
-                return Err(NoPlace);
-            };
-            let body = match map.is_empty() {
-                true => format!("{{}}{}", self.writer().layout.eol),
-                false => self.writer().entries(map, 0, KeyOrder::Root),
-            };
-            self.splice(
-                line_start(text, node.start)..next_line(text, node.end),
-                body,
-            );
-            return Ok(());
+            return self.replace_root(node, wanted);
         }
         if !starts_line(text, node.start) {
             let Rendered { head, body } = render(self.writer());
@@ -186,19 +176,45 @@ impl Differ<'_> {
             self.splice(first..next_line(text, node.end), body);
             return Ok(());
         }
-        // Comments stand between the key and its value: the new value goes below them.
+        self.replace_below_comments(node, wanted, place);
+        Ok(())
+    }
+
+    /// Replaces a block mapping or list that comments part from its key or dash: the new value goes below them.
+    fn replace_below_comments(&mut self, node: &Node, wanted: &Value, place: Place) {
         let mut inline = self.writer();
         inline.layout.blocks = false;
-        let Rendered { head, body } = render(inline);
-        if head.is_empty() {
-            self.splice(first..next_line(text, node.end), body);
-        } else {
-            let parent = match place.under {
-                Under::Key(column) | Under::Dash(column, _) => column,
-            };
-            let indent = " ".repeat(parent + self.writer().layout.step);
-            self.splice(first..line_end(text, node.end), format!("{indent}{head}"));
-        }
+        let Rendered { head, body } =
+            inline.value(wanted, place.under, Had::default(), place.order);
+        let Layout { eol, step, .. } = inline.layout;
+        let column = match place.under {
+            Under::Key(column) => column + step,
+            Under::Dash(_, content) => content,
+        };
+        let lines = match head.is_empty() {
+            true => body,
+            false => format!("{:column$}{head}{eol}{body}", ""),
+        };
+        let first = line_start(self.text(), node.start);
+        self.splice(first..next_line(self.text(), node.end), lines);
+    }
+
+    /// Replaces a mapping or list that is the whole document.
+    fn replace_root(&mut self, node: &Node, wanted: &Value) -> Result<(), NoPlace> {
+        let writer = self.writer();
+        let body = match wanted {
+            Value::Object(map) if !map.is_empty() => writer.entries(map, 0, KeyOrder::Root),
+            Value::Array(items) if !items.is_empty() => writer.items(items, 0),
+            Value::Object(_) | Value::Array(_) => {
+                format!("{}{}", writer.flow(wanted, false), writer.layout.eol)
+            }
+            _ => return Err(NoPlace),
+        };
+        let text = self.text();
+        self.splice(
+            line_start(text, node.start)..next_line(text, node.end),
+            body,
+        );
         Ok(())
     }
 }

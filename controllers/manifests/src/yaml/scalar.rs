@@ -8,7 +8,9 @@ use serde_json::{Number, Value};
 /// The meaning of a plain scalar.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Meaning {
-    /// A value.
+    /// The text itself.
+    Text,
+    /// A value of another kind.
     Value(Value),
     /// Infinity or not-a-number, which JSON cannot hold.
     NotJson,
@@ -16,10 +18,29 @@ pub(crate) enum Meaning {
 
 /// Resolves a plain scalar without a tag.
 pub(crate) fn resolve(text: &str) -> Meaning {
-    let string = || Meaning::Value(Value::String(text.to_owned()));
     let Some(first) = text.bytes().next() else {
         return Meaning::Value(Value::Null);
     };
+    // Most text starts with a byte that no other meaning starts with.
+    if !matches!(
+        first,
+        b'y' | b'Y'
+            | b'n'
+            | b'N'
+            | b't'
+            | b'T'
+            | b'f'
+            | b'F'
+            | b'o'
+            | b'O'
+            | b'~'
+            | b'.'
+            | b'+'
+            | b'-'
+            | b'0'..=b'9'
+    ) {
+        return Meaning::Text;
+    }
     match text {
         "~" | "null" | "Null" | "NULL" => return Meaning::Value(Value::Null),
         "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" | "true" | "True" | "TRUE" => {
@@ -38,7 +59,9 @@ pub(crate) fn resolve(text: &str) -> Meaning {
         b'0'..=b'9' | b'+' | b'-' => number(text),
         _ => None,
     };
-    number.map_or_else(string, |number| Meaning::Value(Value::Number(number)))
+    number.map_or(Meaning::Text, |number| {
+        Meaning::Value(Value::Number(number))
+    })
 }
 
 /// Says whether a reader might take the plain text for something else than a string: Kubernetes itself, or a
@@ -46,7 +69,7 @@ pub(crate) fn resolve(text: &str) -> Meaning {
 pub(crate) fn is_ambiguous(text: &str) -> bool {
     text == "<<"
         || text == "="
-        || !matches!(resolve(text), Meaning::Value(Value::String(_)))
+        || resolve(text) != Meaning::Text
         || is_float(text)
         || is_base_60(text)
         || looks_like_date(text)
@@ -54,18 +77,35 @@ pub(crate) fn is_ambiguous(text: &str) -> bool {
 
 /// Writes a float as Go's shortest format does: with an exponent below 1e-4 and from 1e+06 on.
 pub(crate) fn format_float(float: f64) -> String {
-    let scientific = format!("{float:e}");
-    let Some((mantissa, exponent)) = scientific.split_once('e') else {
-        return scientific;
-    };
-    let Ok(power) = exponent.parse::<i32>() else {
-        return scientific;
-    };
-    if (-4..6).contains(&power) || float == 0.0 {
-        return format!("{float}");
+    shortest(format!("{float}"), format!("{float:e}"))
+}
+
+/// Writes a float as Kubernetes writes one that is a key: with no more digits than half the precision has.
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "the precision that a key loses is lost on purpose"
+)]
+pub(crate) fn format_float_key(float: f64) -> String {
+    let float = float as f32;
+    if float.is_infinite() {
+        let sign = if float < 0.0 { "-" } else { "" };
+        return format!("{sign}.inf");
     }
-    let sign = if power < 0 { '-' } else { '+' };
-    format!("{mantissa}e{sign}{:02}", power.abs())
+    shortest(format!("{float}"), format!("{float:e}"))
+}
+
+/// Chooses between the two ways to write a float that have the fewest digits.
+fn shortest(decimal: String, scientific: String) -> String {
+    let Some((mantissa, exponent)) = scientific.split_once('e') else {
+        return decimal;
+    };
+    match exponent.parse::<i32>() {
+        Ok(-4..6) | Err(_) => decimal,
+        Ok(power) => {
+            let sign = if power < 0 { '-' } else { '+' };
+            format!("{mantissa}e{sign}{:02}", power.abs())
+        }
+    }
 }
 
 /// Says whether two values are the same. Numbers are compared by value: 1000 equals 1e3.
@@ -270,8 +310,10 @@ mod tests {
             ("1.2.3", json!("1.2.3")),
         ];
         for (text, expected) in cases {
-            let Meaning::Value(value) = resolve(text) else {
-                panic!("{text} has no value");
+            let value = match resolve(text) {
+                Meaning::Text => json!(text),
+                Meaning::Value(value) => value,
+                Meaning::NotJson => panic!("{text} has no value"),
             };
             assert!(
                 same(&value, &expected),

@@ -6,7 +6,7 @@ pub(crate) const BYTE_ORDER_MARK: char = '\u{feff}';
 /// A text made ready for the parser, and what has to be put back afterwards.
 #[derive(Debug)]
 pub(crate) struct Prepared<'a> {
-    /// Without byte order mark, ending with a line break.
+    /// Without byte order mark, ending with a line break of some kind.
     pub(crate) body: std::borrow::Cow<'a, str>,
     /// The line break of the text.
     pub(crate) eol: &'static str,
@@ -25,7 +25,9 @@ impl<'a> Prepared<'a> {
             Some(at) if body[..at].ends_with('\r') => "\r\n",
             _ => "\n",
         };
-        let padded = !body.is_empty() && !body.ends_with('\n');
+        // The other characters end a line as well to the parser, though to no editor.
+        let padded =
+            !body.is_empty() && !body.ends_with(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']);
         let body = if padded {
             std::borrow::Cow::Owned(format!("{body}{eol}"))
         } else {
@@ -47,6 +49,11 @@ impl<'a> Prepared<'a> {
                 body.pop();
             }
         }
+        self.mark(body)
+    }
+
+    /// Puts back the byte order mark only.
+    pub(crate) fn mark(&self, mut body: String) -> String {
         if self.marked {
             body.insert(0, BYTE_ORDER_MARK);
         }

@@ -2,7 +2,7 @@
 //!
 //! Nodes know where they stand and what they mean; `compose` makes them, and nothing here changes text. A
 //! document that cannot be edited without risk is still read, so that its identity is known; what is wrong with
-//! it is kept in [`Document::problems`].
+//! it is kept in [`Document::problem`].
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,13 +18,23 @@ pub(crate) struct Document {
     /// The bytes of `---`, with the directives before it; `None` where the document starts without.
     pub(crate) marker: Option<Range<usize>>,
     pub(crate) root: Node,
-    pub(crate) problems: Vec<Problem>,
+    /// The first thing that makes it unsafe to edit.
+    pub(crate) problem: Option<Problem>,
 }
 
 impl Document {
     /// Says whether it holds nothing, or comments only.
     pub(crate) fn is_empty(&self) -> bool {
         self.root.is_missing() && self.root.properties.is_none()
+    }
+
+    /// Says whether it means a value.
+    pub(crate) fn means(&self, value: &Value) -> bool {
+        match self.problem {
+            None => self.root.equals(value),
+            // Keys may stand twice, and only one of them counts.
+            Some(_) => same(&self.root.to_value(), value),
+        }
     }
 
     /// Returns the bytes of its content.
@@ -56,6 +66,8 @@ pub(crate) enum ProblemKind {
     NullKey,
     #[error("a key is not a scalar")]
     ComplexKey,
+    #[error("a key is a number that is too large")]
+    LargeKey,
     #[error("a key is written with '?'")]
     ExplicitKey,
     #[error("an alias has no anchor before it")]
@@ -93,7 +105,8 @@ pub(crate) enum Kind {
     Scalar {
         style: Style,
         text: String,
-        value: Value,
+        /// What it means; `None` where that is its text.
+        value: Option<Value>,
     },
     Mapping {
         flow: bool,
@@ -113,8 +126,8 @@ pub(crate) enum Kind {
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) key: Node,
-    /// The key as Kubernetes reads it: `true` for `on`.
-    pub(crate) name: String,
+    /// The key as Kubernetes reads it, where that is not its text: `true` for `on`.
+    pub(crate) renamed: Option<String>,
     /// Whether the key is `<<`.
     pub(crate) merge: bool,
     /// The byte after the colon; `None` where a flow mapping has a key alone.
@@ -123,6 +136,24 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
+    /// Returns the key as Kubernetes reads it.
+    pub(crate) fn name(&self) -> &str {
+        match (&self.renamed, &self.key.kind) {
+            (Some(name), _) => name,
+            (None, Kind::Scalar { text, .. }) => text,
+            (None, _) => "",
+        }
+    }
+
+    fn into_named(self) -> (String, Node) {
+        let name = match (self.renamed, self.key.kind) {
+            (Some(name), _) => name,
+            (None, Kind::Scalar { text, .. }) => text,
+            (None, _) => String::new(),
+        };
+        (name, self.value)
+    }
+
     pub(crate) fn start(&self) -> usize {
         self.key.outer_start()
     }
@@ -173,7 +204,10 @@ impl Node {
     /// Returns the meaning, with aliases and merge keys resolved.
     pub(crate) fn to_value(&self) -> Value {
         match &self.kind {
-            Kind::Scalar { value, .. } => value.clone(),
+            Kind::Scalar { text, value, .. } => match value {
+                Some(value) => value.clone(),
+                None => Value::String(text.clone()),
+            },
             Kind::Alias { target, .. } => Value::clone(target),
             Kind::Sequence { items, .. } => {
                 Value::Array(items.iter().map(Self::to_value).collect())
@@ -184,7 +218,7 @@ impl Node {
                     if entry.merge {
                         merge_into(&mut map, entry.value.to_value());
                     } else {
-                        map.insert(entry.name.clone(), entry.value.to_value());
+                        map.insert(entry.name().to_owned(), entry.value.to_value());
                     }
                 }
                 Value::Object(map)
@@ -192,10 +226,37 @@ impl Node {
         }
     }
 
-    /// Compares the meaning with a value, without building it.
+    /// Returns the meaning and gives the node up for it, which copies no text.
+    pub(crate) fn into_value(self) -> Value {
+        match self.kind {
+            Kind::Scalar { text, value, .. } => value.unwrap_or(Value::String(text)),
+            Kind::Alias { target, .. } => Value::clone(&target),
+            Kind::Sequence { items, .. } => {
+                Value::Array(items.into_iter().map(Self::into_value).collect())
+            }
+            Kind::Mapping { entries, .. } => {
+                let mut map = Map::new();
+                for entry in entries {
+                    let merge = entry.merge;
+                    let (name, value) = entry.into_named();
+                    if merge {
+                        merge_into(&mut map, value.into_value());
+                    } else {
+                        map.insert(name, value.into_value());
+                    }
+                }
+                Value::Object(map)
+            }
+        }
+    }
+
+    /// Compares the meaning with a value, without building it. No key may stand twice.
     pub(crate) fn equals(&self, other: &Value) -> bool {
         match (&self.kind, other) {
-            (Kind::Scalar { value, .. }, other) => same(value, other),
+            (Kind::Scalar { text, value, .. }, other) => match value {
+                Some(value) => same(value, other),
+                None => other.as_str() == Some(text),
+            },
             (Kind::Alias { target, .. }, other) => same(target, other),
             (Kind::Sequence { items, .. }, Value::Array(others)) => {
                 items.len() == others.len()
@@ -211,7 +272,7 @@ impl Node {
                 entries.len() == others.len()
                     && entries.iter().all(|entry| {
                         others
-                            .get(&entry.name)
+                            .get(entry.name())
                             .is_some_and(|other| entry.value.equals(other))
                     })
             }

@@ -1,15 +1,16 @@
 //! The programs of the control plane, built from source once and kept in a cache.
 //!
-//! Each program comes out of a Go module under `tests/controlplane` that only pins versions. The
-//! cache is outside the clone and named after everything that decides what the program becomes:
-//! the module's two files, the Go version and the build flags. Two processes that need the same
-//! program at the same time build it once.
+//! Each program comes out of a Go module under `tests/controlplane` that only pins versions, or is
+//! our own in `tests/oracle`. The cache is outside the clone and named after everything that
+//! decides what the program becomes: the module's files, the Go version and the build flags. Two
+//! processes that need the same program at the same time build it once.
 //!
 //! Read [`Tool`] for what there is, `module` for what is built and how, `build` for the doing.
 
 mod build;
 mod go;
 mod module;
+mod sources;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -19,6 +20,8 @@ use std::str::FromStr;
 use std::{env, fs};
 
 use anyhow::{Context, Error, Result, bail};
+
+pub use sources::module_folders;
 
 /// A program that can be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,11 +40,13 @@ pub enum Tool {
     Kustomize,
     /// The reference for encrypted files.
     Sops,
+    /// The judge of what YAML means to Kubernetes; the only program with code of ours.
+    YamlOracle,
 }
 
 impl Tool {
     /// Every tool, in an order that brings a control plane up first.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Etcd,
         Self::KubeApiserver,
         Self::Kubectl,
@@ -49,6 +54,7 @@ impl Tool {
         Self::Helm,
         Self::Kustomize,
         Self::Sops,
+        Self::YamlOracle,
     ];
 
     /// Returns the name of the program's file.
@@ -61,6 +67,7 @@ impl Tool {
             Self::Helm => "helm",
             Self::Kustomize => "kustomize",
             Self::Sops => "sops",
+            Self::YamlOracle => "yaml-oracle",
         }
     }
 }

@@ -16,25 +16,44 @@ const STRIP: &str = "-s -w";
 
 /// The part of a [`Tool`] that says where its source comes from.
 struct Source {
+    /// The folder of the module below `tests`.
     module: &'static str,
     package: &'static str,
+    /// The files of the module that hold code.
+    code: &'static [&'static str],
 }
 
 fn source(tool: Tool) -> Source {
-    let (module, package) = match tool {
-        Tool::Etcd => ("etcd", "go.etcd.io/etcd/server/v3"),
-        Tool::KubeApiserver => ("kubernetes", "k8s.io/kubernetes/cmd/kube-apiserver"),
-        Tool::Kubectl => ("kubernetes", "k8s.io/kubernetes/cmd/kubectl"),
+    let (module, package, code): (_, _, &[&str]) = match tool {
+        Tool::Etcd => ("controlplane/etcd", "go.etcd.io/etcd/server/v3", &[]),
+        Tool::KubeApiserver => (KUBERNETES, "k8s.io/kubernetes/cmd/kube-apiserver", &[]),
+        Tool::Kubectl => (KUBERNETES, "k8s.io/kubernetes/cmd/kubectl", &[]),
         Tool::KubeControllerManager => (
-            "kubernetes",
+            KUBERNETES,
             "k8s.io/kubernetes/cmd/kube-controller-manager",
+            &[],
         ),
-        Tool::Helm => ("helm", "helm.sh/helm/v3/cmd/helm"),
-        Tool::Kustomize => ("kustomize", "sigs.k8s.io/kustomize/kustomize/v5"),
-        Tool::Sops => ("sops", "github.com/getsops/sops/v3/cmd/sops"),
+        Tool::Helm => ("controlplane/helm", "helm.sh/helm/v3/cmd/helm", &[]),
+        Tool::Kustomize => (
+            "controlplane/kustomize",
+            "sigs.k8s.io/kustomize/kustomize/v5",
+            &[],
+        ),
+        Tool::Sops => (
+            "controlplane/sops",
+            "github.com/getsops/sops/v3/cmd/sops",
+            &[],
+        ),
+        Tool::YamlOracle => ("oracle", ".", &["main.go"]),
     };
-    Source { module, package }
+    Source {
+        module,
+        package,
+        code,
+    }
 }
+
+const KUBERNETES: &str = "controlplane/kubernetes";
 
 /// Everything that decides what a program becomes.
 #[derive(Debug)]
@@ -50,7 +69,7 @@ pub(super) struct Recipe {
 impl Recipe {
     pub(super) fn of(tool: Tool) -> Result<Self> {
         let source = source(tool);
-        let folder = modules_folder().join(source.module);
+        let folder = tests_folder().join(source.module);
         let go_mod = read(&folder.join("go.mod"))?;
         let go_sum = read(&folder.join("go.sum"))?;
         let go = Go::find(&folder, wanted_version(&go_mod)?)?;
@@ -65,7 +84,12 @@ impl Recipe {
             FLAGS[0],
             &link_flags,
         ];
-        for part in parts {
+        let code: Vec<String> = source
+            .code
+            .iter()
+            .map(|file| read(&folder.join(file)))
+            .collect::<Result<_>>()?;
+        for part in parts.into_iter().chain(code.iter().map(String::as_str)) {
             key.update(part.len().to_be_bytes());
             key.update(part);
         }
@@ -79,16 +103,21 @@ impl Recipe {
         let mut arguments = vec!["build".to_owned()];
         arguments.extend(FLAGS.map(str::to_owned));
         arguments.extend(["-ldflags".to_owned(), link_flags, source.package.to_owned()]);
+        let module = source.module.rsplit('/').next().unwrap_or_default();
         Ok(Self {
             folder,
             arguments,
-            cache_name: format!("{}-{key}", source.module),
+            cache_name: format!("{module}-{key}"),
         })
     }
 }
 
-fn modules_folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("controlplane")
+fn tests_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(1)
+        .expect("because every folder of a crate has one above it")
+        .to_owned()
 }
 
 fn read(path: &Path) -> Result<String> {
@@ -154,7 +183,7 @@ mod tests {
     #[test]
     fn a_module_holds_tools_and_pinned_versions_only() {
         for tool in Tool::ALL {
-            let go_mod = read(&modules_folder().join(source(tool).module).join("go.mod")).unwrap();
+            let go_mod = read(&tests_folder().join(source(tool).module).join("go.mod")).unwrap();
             for (directive, rest) in directives(&go_mod) {
                 let allowed = match directive {
                     "module" | "go" | "tool" => true,

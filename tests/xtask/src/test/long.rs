@@ -10,6 +10,8 @@ use crate::repository::{cargo, root};
 
 /// How many cases each property is tried with; the ordinary run takes the library's default.
 const CASES: &str = "10000";
+/// How long each fuzz target is fed; the ordinary run does it for a shorter time.
+const FUZZ_SECONDS: &str = "600";
 /// How many kill series are run, each with a seed of its own.
 const SERIES: u64 = 4;
 /// The test programs with properties, beside the unit tests of the crates.
@@ -27,11 +29,26 @@ pub(super) fn properties(tally: &mut Tally) -> Result<()> {
     super::count(&mut command, tally)
 }
 
+/// Feeds each fuzz target for ten minutes, with a new seed that it prints.
+pub(super) fn fuzz(tally: &mut Tally) -> Result<()> {
+    let mut command = cargo();
+    command
+        .args([
+            "test",
+            "--workspace",
+            "--test",
+            "fuzz",
+            "--",
+            "--nocapture",
+        ])
+        .env("FUZZ_SECONDS", FUZZ_SECONDS)
+        .env("FUZZ_SEED", seconds_since_1970()?.to_string());
+    super::count(&mut command, tally)
+}
+
 /// Kills the operator in more series, each with a new seed that it prints.
 pub(super) fn kills(tally: &mut Tally) -> Result<()> {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .context("the clock is before 1970")?;
+    let now = seconds_since_1970()?;
     for series in 0..SERIES {
         let mut command = cargo();
         command
@@ -44,10 +61,18 @@ pub(super) fn kills(tally: &mut Tally) -> Result<()> {
                 "--nocapture",
                 "kills",
             ])
-            .env("SEED", (now.as_secs() + series).to_string());
+            .env("SEED", (now + series).to_string());
         super::count(&mut command, tally)?;
     }
     Ok(())
+}
+
+/// Returns a number that no run before had, for a seed.
+fn seconds_since_1970() -> Result<u64> {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .context("the clock is before 1970")?;
+    Ok(now.as_secs())
 }
 
 /// Checks licences, banned crates and sources. The advisories need the internet and are left to a scheduled

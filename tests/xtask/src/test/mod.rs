@@ -23,7 +23,8 @@ use crate::repository::cargo;
 /// Run every check and every test, with all set-up.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// Run also what takes long: more cases of each property, more kills, and the check of licences.
+    /// Run also what takes long: more cases of each property, ten minutes of noise,
+    /// more kills, and the check of licences.
     #[arg(long)]
     long: bool,
     /// Run only the tests whose names contain this, and none of the other checks.
@@ -67,6 +68,7 @@ fn run_stages(arguments: &Arguments, report: &mut Report) {
     }
     if arguments.long && arguments.filter.is_none() {
         report.stage("properties", long::properties);
+        report.stage("fuzz", long::fuzz);
         report.stage("kills", long::kills);
         report.stage("licences", |_| long::licences());
     }
