@@ -14,6 +14,8 @@ fn texts_that_kubernetes_does_not_take_are_not_read() {
         "a:\n\tb: 1\n",
         "- a\n-\tb: c\n d",
         "[!,",
+        "a: [b?c]\n",
+        "a: {b?: c}\n",
         "a: \u{1}\n",
         "a: |\n  x\n  ",
     ] {

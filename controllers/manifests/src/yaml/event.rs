@@ -79,6 +79,8 @@ pub(crate) trait Events {
 pub(crate) struct LibyamlEvents<'a> {
     parser: Parser<Chunks<'a>>,
     text: &'a str,
+    /// How many braces and brackets are open.
+    open: usize,
 }
 
 /// A text handed out piece by piece: the parser decodes all that it is offered at once, at four bytes for each
@@ -112,7 +114,11 @@ impl<'a> LibyamlEvents<'a> {
         parser.set_input(Chunks(text.as_bytes()));
         // Otherwise it takes a first character that begins like a byte order mark for a broken one.
         parser.set_encoding(Encoding::Utf8);
-        Self { parser, text }
+        Self {
+            parser,
+            text,
+            open: 0,
+        }
     }
 
     fn error(&self, offset: usize, problem: impl Into<String>) -> SyntaxError {
@@ -137,6 +143,20 @@ impl<'a> LibyamlEvents<'a> {
         }
     }
 
+    /// Counts braces and brackets; what is inside them is written with them as well.
+    fn count_open(&mut self, event: &EventData) {
+        let flow = match event {
+            EventData::SequenceStart { style, .. } => *style == SequenceStyle::Flow,
+            EventData::MappingStart { style, .. } => *style == MappingStyle::Flow,
+            EventData::SequenceEnd | EventData::MappingEnd => {
+                self.open = self.open.saturating_sub(1);
+                false
+            }
+            _ => false,
+        };
+        self.open += usize::from(flow);
+    }
+
     /// Refuses what the parser takes and Kubernetes does not.
     fn check(&self, event: &EventData, range: &Range<usize>) -> Result<(), SyntaxError> {
         match event {
@@ -152,6 +172,14 @@ impl<'a> LibyamlEvents<'a> {
             } if has_slash_escape(self.text.get(range.clone()).unwrap_or_default()) => {
                 Err(self.error(range.start, "the escape \\/ is not understood"))
             }
+            EventData::Scalar {
+                style: ScalarStyle::Plain,
+                value,
+                ..
+            } if self.open > 0 && value.contains('?') => Err(self.error(
+                range.start,
+                "a question mark inside braces or brackets stands outside quotes",
+            )),
             _ => Ok(()),
         }
     }
@@ -165,6 +193,7 @@ impl Events for LibyamlEvents<'_> {
             let start = offset(event.start_mark.index).min(self.text.len());
             let range = start..offset(event.end_mark.index).min(self.text.len()).max(start);
             self.check(&event.data, &range)?;
+            self.count_open(&event.data);
             if let Some(event) = convert(event.data) {
                 return Ok((event, range));
             }

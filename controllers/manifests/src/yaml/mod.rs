@@ -4,7 +4,7 @@
 //! refused rather than guessed. Text that is written new has one canonical layout. This module knows nothing of
 //! objects, files or folders.
 //!
-//! Reading order: `event` (the parser, guarded), `scalar` (what a plain scalar means), `tree` and `compose`
+//! Reading order: `event` (the parser, guarded), `scalar` (what a plain scalar means), `tree`, `extent` and `compose`
 //! (documents with positions), `diff` with `sequence`, `replace`, `align` and `flow` (from a wanted value to replacements), `splice`, [`mod@edit`] (apply
 //! and prove), `settle` (texts without an end), `framing` (whole documents); `layout`, `quote` and `emit` write new text.
 
@@ -14,6 +14,7 @@ mod diff;
 mod edit;
 mod emit;
 mod event;
+mod extent;
 mod flow;
 mod framing;
 mod layout;
