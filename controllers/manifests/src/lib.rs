@@ -2,7 +2,7 @@
 //!
 //! Everything here is a pure function over values: no file system, no Git, no cluster, no clock. A plan takes
 //! the files of one commit, what is wanted and how a target wants it, and answers with new bytes or a refusal;
-//! the caller commits. It does not watch, commit or encrypt.
+//! the caller commits. It does not watch or commit, and encrypts through `sealing` only.
 //!
 //! The pipeline, in reading order: [`yaml`] reads and edits text without disturbing it; [`folder`] gives every
 //! file a role and every document an identity, and accepts or refuses the whole, without what [`ignore`] rules hide;
@@ -20,6 +20,6 @@ pub mod yaml;
 pub use folder::{Folder, TypeCatalog};
 pub use placement::Placement;
 pub use plan::{
-    DecidedActions, Decision, FileContent, FileEdit, FolderVerdict, Intent, Mode, Outcome, Policy,
-    PruneMode, plan,
+    DecidedActions, Decision, Encryption, FileContent, FileEdit, FolderVerdict, Intent, Mode,
+    Outcome, Policy, PruneMode, Sealing, plan,
 };

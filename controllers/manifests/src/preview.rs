@@ -13,7 +13,7 @@ pub fn diff(tree: FileTree<'_>, edits: &[FileEdit]) -> Result<String, ReadError>
     edits.iter().map(|edit| diff_file(tree, edit)).collect()
 }
 
-/// Returns the unified diff of one file.
+/// Returns the unified diff of one file. What is encrypted is not shown, only that it changes.
 ///
 /// # Errors
 /// Returns the content that could not be read.
@@ -28,7 +28,7 @@ pub fn diff_file(tree: FileTree<'_>, edit: &FileEdit) -> Result<String, ReadErro
     };
     let after = match &edit.content {
         FileContent::Plain(bytes) => Some(bytes.as_slice()),
-        FileContent::Removed => None,
+        FileContent::Sealed(_) | FileContent::Removed => None,
     };
     let old = before.map_or_else(String::new, |bytes| {
         String::from_utf8_lossy(bytes).into_owned()
@@ -43,6 +43,11 @@ pub fn diff_file(tree: FileTree<'_>, edit: &FileEdit) -> Result<String, ReadErro
             "/dev/null".to_owned()
         }
     };
+    if let FileContent::Sealed(_) = edit.content {
+        let old = name('a', before.is_some(), &edit.path);
+        let new = name('b', true, &edit.path);
+        return Ok(format!("--- {old}\n+++ {new}\nEncrypted content differs\n"));
+    }
     Ok(TextDiff::from_lines(&old, &new)
         .unified_diff()
         .context_radius(3)

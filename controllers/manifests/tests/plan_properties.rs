@@ -135,7 +135,7 @@ fn folder(manifests: &[Value], files: u8) -> FilesInMemory {
 
 fn plan(files: &FilesInMemory, intents: &[Intent], policy: &Policy, mode: Mode) -> Outcome {
     let mut folder = Folder::new(policy.folder.clone());
-    manifests::plan(&mut folder, files.tree(), intents, policy, mode).unwrap()
+    manifests::plan(&mut folder, files.tree(), intents, policy, mode, None).unwrap()
 }
 
 fn committed(files: &FilesInMemory, outcome: &Outcome) -> FilesInMemory {
@@ -143,6 +143,7 @@ fn committed(files: &FilesInMemory, outcome: &Outcome) -> FilesInMemory {
     for edit in &outcome.edits {
         match &edit.content {
             FileContent::Plain(bytes) => files.put(&edit.path, bytes.as_slice()),
+            FileContent::Sealed(bytes) => files.put(&edit.path, bytes.as_bytes()),
             FileContent::Removed => files.remove(&edit.path),
         }
     }

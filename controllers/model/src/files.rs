@@ -254,6 +254,12 @@ impl Files {
         count
     }
 
+    /// Puts an entry, and the folders above it.
+    pub fn put(&mut self, path: &RepoPath, entry: FileEntry) {
+        let parts: Vec<&str> = path.parts().collect();
+        put(&mut self.root, &parts, entry);
+    }
+
     /// Returns the paths of all entries.
     pub fn paths(&self) -> Vec<RepoPath> {
         let mut paths = Vec::new();
@@ -373,8 +379,7 @@ impl FilesInMemory {
 
     /// Puts an entry without content.
     pub fn put_entry(&mut self, path: &RepoPath, entry: FileEntry) {
-        let parts: Vec<&str> = path.parts().collect();
-        put(&mut self.files.root, &parts, entry);
+        self.files.put(path, entry);
     }
 
     /// Takes an entry away, and every folder that becomes empty.

@@ -21,6 +21,8 @@ use crate::store::Objects;
 pub const LARGEST_FILE: u64 = 1 << 20;
 /// The deepest nesting that is read, far above what people make and below what a stack holds.
 const DEEPEST: usize = 128;
+/// The configuration of SOPS, which counts for everything below its folder.
+const SOPS_CONFIG: &str = ".sops.yaml";
 /// How many snapshots are kept for comparing with the next.
 const KEPT: usize = 64;
 
@@ -35,7 +37,7 @@ pub struct TreeSnapshot {
     pub commit: Option<CommitId>,
     /// The folder's tree. `None` when the commit has no such folder.
     pub tree: Option<TreeId>,
-    /// The entries below the folder, by their path from the root of the repository.
+    /// The entries below the folder, by their path from the root of the repository, and every `.sops.yaml` above it.
     pub files: Files,
     /// How many entries have a name that no path of ours can hold, or are nested too deep. They are in the
     /// commit and stay there; nothing of ours sees them.
@@ -157,15 +159,53 @@ fn build(
         Some(tree) => Some(directory(objects, tree, prefix, DEEPEST, before)?),
         None => None,
     };
+    let mut files = root
+        .as_ref()
+        .map_or_else(Files::default, |root| Files::new(folder, Arc::clone(root)));
+    if let Some(commit) = commit {
+        add_configs_above(objects, objects.commit(commit)?.tree, folder, &mut files)?;
+    }
     Ok(TreeSnapshot {
         commit: commit.cloned(),
         tree: tree.map(|id| TreeId(id.to_string())),
-        files: root
-            .as_ref()
-            .map_or_else(Files::default, |root| Files::new(folder, Arc::clone(root))),
+        files,
         left_out: root.as_ref().map_or(0, |root| root.left_out),
         root,
     })
+}
+
+/// Adds the configurations of SOPS that stand above the folder, because they count in it too.
+fn add_configs_above(
+    objects: &Objects,
+    root: ObjectId,
+    folder: &FolderPath,
+    files: &mut Files,
+) -> Result<(), StoreError> {
+    let mut tree = root;
+    let mut prefix = String::new();
+    let parts = folder.as_repo_path().map(RepoPath::parts);
+    for part in parts.into_iter().flatten() {
+        let found = objects.tree_entry(&tree, SOPS_CONFIG)?;
+        if let (Some((EntryKind::Blob | EntryKind::BlobExecutable, id)), Ok(path)) =
+            (found, RepoPath::new(joined(&prefix, SOPS_CONFIG)))
+        {
+            let content = ContentId::new(id.as_bytes());
+            let executable = false;
+            files.put(
+                &path,
+                FileEntry::Regular {
+                    content,
+                    executable,
+                },
+            );
+        }
+        match objects.tree_entry(&tree, part)? {
+            Some((EntryKind::Tree, id)) => tree = id,
+            _ => return Ok(()),
+        }
+        prefix = joined(&prefix, part);
+    }
+    Ok(())
 }
 
 /// Reads a folder, or takes the one before where it is the same.

@@ -49,6 +49,7 @@ fn measure(size: usize) -> Result<()> {
         &[],
         &policy,
         Mode::Inspect,
+        None,
     )?;
     line("first scan", &generated, start, 1);
     anyhow::ensure!(inspected.folder.is_accepted(), "the folder is refused");
@@ -82,6 +83,7 @@ fn measure(size: usize) -> Result<()> {
         &intents,
         &policy,
         Mode::Apply,
+        None,
     )?;
     line(
         &format!("snapshot, {} of it change", outcome.edits.len()),
@@ -102,7 +104,7 @@ fn edit_one(
 ) -> Result<()> {
     let index = round * 7 % generated.documents;
     let wish = Intent::Upsert(config_map(index, round + 2)?);
-    let outcome = manifests::plan(folder, generated.files.tree(), &[wish], policy, Mode::Apply)?;
+    let outcome = manifests::plan(folder, generated.files.tree(), &[wish], policy, Mode::Apply, None)?;
     let edit = outcome.edits.first().context("nothing was edited")?;
     let manifests::FileContent::Plain(bytes) = &edit.content else {
         anyhow::bail!("the document was not edited");

@@ -12,7 +12,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("policy", &["model"]),
     ("sealing", &["model"]),
-    ("manifests", &["model"]),
+    ("manifests", &["model", "sealing"]),
     ("repository", &["model"]),
     ("board", &["model"]),
     ("branch", &["model", "manifests", "repository", "board"]),
@@ -45,6 +45,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "model",
             "manifests",
+            "sealing",
             "policy",
             "repository",
             "board",

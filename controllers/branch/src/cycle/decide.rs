@@ -202,6 +202,7 @@ pub(super) fn changed(outcome: &Outcome) -> Vec<ResourceId> {
 pub(super) fn tree_edit(edit: &FileEdit) -> TreeEdit {
     let content = match &edit.content {
         FileContent::Plain(bytes) => Some(bytes.clone()),
+        FileContent::Sealed(bytes) => Some(bytes.as_bytes().to_vec()),
         FileContent::Removed => None,
     };
     TreeEdit {

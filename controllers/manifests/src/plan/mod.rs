@@ -20,6 +20,7 @@ mod outcome;
 mod planner;
 mod policy;
 mod refuse;
+mod seal;
 mod settle;
 #[cfg(test)]
 mod tests;
@@ -40,10 +41,12 @@ pub use outcome::{
     PlacementSource, Retained, RetainedReason,
 };
 pub use policy::{Mode, Policy, PruneMode};
+pub use seal::{Encryption, Sealing};
 
 /// Plans a batch of intents on the files of one commit. `folder` is what is known of the policy's folder from an
 /// earlier commit, or [`Folder::new`]; it is brought to this commit, and only what differs is read. Files outside
-/// of the policy's folder are not looked at.
+/// of the policy's folder are not looked at, except configurations of SOPS above it. Without `sealing` every
+/// sensitive object is refused.
 ///
 /// # Errors
 /// Returns the content that could not be read; nothing is planned then (PI-8).
@@ -53,6 +56,7 @@ pub fn plan(
     intents: &[Intent],
     policy: &Policy,
     mode: Mode,
+    sealing: Option<Sealing<'_>>,
 ) -> Result<Outcome, ReadError> {
     if *folder.path() != policy.folder {
         *folder = Folder::new(policy.folder.clone());
@@ -87,7 +91,7 @@ pub fn plan(
     if is_planned {
         wishes::add_swept(&mut wishes, intents, folder);
     }
-    Planner::new(tree, folder, policy).plan(&wishes)
+    Planner::new(tree, folder, policy, sealing).plan(&wishes)
 }
 
 /// Answers for a folder that is not accepted: its issues, and a refusal for each object (D51).

@@ -1,6 +1,7 @@
 //! What a plan answers.
 
 use model::{FileTree, ReadError, Refusal, RepoPath, ResourceId};
+use sealing::SealedBytes;
 use serde::Serialize;
 
 use crate::folder::{Document, Join};
@@ -60,6 +61,8 @@ pub struct FileEdit {
 pub enum FileContent {
     /// These bytes, readable by anybody who can read the repository.
     Plain(Vec<u8>),
+    /// These bytes of a sensitive document, encrypted.
+    Sealed(SealedBytes),
     /// The file is gone.
     Removed,
 }
@@ -240,6 +243,7 @@ impl std::fmt::Debug for FileContent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Plain(bytes) => write!(f, "Plain({} bytes)", bytes.len()),
+            Self::Sealed(bytes) => bytes.fmt(f),
             Self::Removed => f.write_str("Removed"),
         }
     }

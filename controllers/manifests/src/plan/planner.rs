@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{DesiredObject, FileEntry, FileTree, ReadError, Refusal, RepoPath, ResourceId};
-use serde_json::Value;
+use sealing::SealedBytes;
+use serde_json::{Map, Value};
 
 use super::edits::{Edit, FileWork, NewText, apply};
 use super::intent::{DecidedActions, DecidedRemoval, RemovalCause};
@@ -14,6 +15,7 @@ use super::outcome::{
 };
 use super::policy::{Policy, PruneMode};
 use super::refuse;
+use super::seal::{self, Held, Sealed, Sealing};
 use super::texts::Texts;
 use super::wanted::{content, wanted, without_namespace};
 use super::wishes::{Wish, Wishes};
@@ -28,16 +30,25 @@ pub(crate) struct Planner<'a> {
     tree: FileTree<'a>,
     folder: AcceptedFolder<'a>,
     policy: &'a Policy,
+    sealing: Option<Sealing<'a>>,
     texts: Texts<'a>,
     work: BTreeMap<RepoPath, FileWork>,
     newcomers: Newcomers,
     placed: BTreeMap<ResourceId, (Arc<DesiredObject>, Placed)>,
+    sealed: BTreeMap<RepoPath, (ResourceId, SealedBytes)>,
+    uncovered: bool,
     decisions: BTreeMap<ResourceId, Decision>,
 }
 
 impl<'a> Planner<'a> {
-    pub(crate) fn new(tree: FileTree<'a>, folder: AcceptedFolder<'a>, policy: &'a Policy) -> Self {
+    pub(crate) fn new(
+        tree: FileTree<'a>,
+        folder: AcceptedFolder<'a>,
+        policy: &'a Policy,
+        sealing: Option<Sealing<'a>>,
+    ) -> Self {
         Self {
+            sealing,
             tree,
             folder,
             policy,
@@ -45,6 +56,8 @@ impl<'a> Planner<'a> {
             work: BTreeMap::new(),
             newcomers: Newcomers::new(),
             placed: BTreeMap::new(),
+            sealed: BTreeMap::new(),
+            uncovered: false,
             decisions: BTreeMap::new(),
         }
     }
@@ -59,8 +72,9 @@ impl<'a> Planner<'a> {
                 self.decisions.insert(id.clone(), decision);
             }
         }
-        self.admit();
+        self.admit()?;
         let mut edits = self.edit_files()?;
+        edits.extend(self.sops_config());
         if self.policy.bootstrap && self.folder.is_empty() && !edits.is_empty() {
             edits.extend(bootstrap::files(&self.policy.folder));
             edits.sort_by(|a, b| a.path.cmp(&b.path));
@@ -77,7 +91,15 @@ impl<'a> Planner<'a> {
         let folder = self.folder;
         let document = folder.find(id);
         if object.is_sensitive() {
-            return Ok(Some(Decision::Refused(refuse::sensitive(id, document))));
+            return match document {
+                _ if self.sealing.is_none() => {
+                    Ok(Some(Decision::Refused(refuse::sensitive(id, document))))
+                }
+                Some(document) if document.encrypted => {
+                    self.match_sealed(id, document, object).map(Some)
+                }
+                Some(_) | None => Ok(self.place(id, object)),
+            };
         }
         match document {
             Some(document) => self.match_document(id, document, object).map(Some),
@@ -132,6 +154,90 @@ impl<'a> Planner<'a> {
         })
     }
 
+    /// Compares a sensitive object with its encrypted document, and seals it anew where they differ (SE-3).
+    fn match_sealed(
+        &mut self,
+        id: &ResourceId,
+        document: &Document,
+        object: &DesiredObject,
+    ) -> Result<Decision, ReadError> {
+        let open = self.texts.open(&document.path)?;
+        let (Some(text), Some(sealing)) = (open.text.as_deref(), &mut self.sealing) else {
+            return Ok(Decision::Refused(refuse::sensitive(id, Some(document))));
+        };
+        let held = Held {
+            text,
+            has_namespace: document.has_namespace()
+                && self.policy.serialize_namespace != Some(false),
+            defaults: &self.policy.defaults,
+        };
+        match sealing.update(object, &held) {
+            Ok(Sealed::Unchanged) => Ok(Decision::NoChange),
+            Ok(Sealed::New(bytes)) => {
+                self.sealed
+                    .insert(document.path.clone(), (id.clone(), bytes));
+                Ok(Decision::Edited {
+                    path: document.path.clone(),
+                })
+            }
+            Err(why) => {
+                let at = Some(refuse::at_document(document));
+                let message = seal::about(id, &why);
+                Ok(Decision::Refused(refuse::unsealed(id, at, message, why.remedy)))
+            }
+        }
+    }
+
+    /// Seals a new document for its path. A plain document that the object has so far goes in the same step (SE-7).
+    fn create_sealed(
+        &mut self,
+        id: &ResourceId,
+        path: &RepoPath,
+        object: &DesiredObject,
+        value: &Map<String, Value>,
+    ) -> Result<Option<Refusal>, ReadError> {
+        let mut config = None;
+        for at in seal::config_paths(path) {
+            if self.tree.files.get(&at).is_some() {
+                config = Some((self.texts.open(&at)?, at));
+                break;
+            }
+        }
+        let Some(sealing) = &mut self.sealing else {
+            return Ok(Some(refuse::sensitive(id, None)));
+        };
+        let read = config
+            .as_ref()
+            .map(|(open, at)| (at, open.text.as_deref().unwrap_or_default()));
+        match sealing.create(object, value, path, read) {
+            Ok(bytes) => drop(self.sealed.insert(path.clone(), (id.clone(), bytes))),
+            Err(why) => {
+                let message = seal::about(id, &why);
+                return Ok(Some(refuse::unsealed(id, None, message, why.remedy)));
+            }
+        }
+        self.uncovered |= config.is_none();
+        let folder = self.folder;
+        if let Some(plain) = folder.find(id) {
+            let (at, index) = (plain.path.clone(), plain.index);
+            self.work(&at).removals.insert(index, id.clone());
+        }
+        Ok(None)
+    }
+
+    /// Returns the configuration of SOPS that comes with the first sealed document that no file covers (D57).
+    fn sops_config(&self) -> Option<FileEdit> {
+        let sealing = self.sealing.as_ref()?;
+        if !self.policy.bootstrap || !self.uncovered {
+            return None;
+        }
+        let text = sealing::sops_config::bootstrap(&sealing.encryption.recipients);
+        Some(FileEdit {
+            path: self.policy.folder.join(".sops.yaml").ok()?,
+            content: FileContent::Plain(text.into_bytes()),
+        })
+    }
+
     /// Chooses the place of a new document. Whether it may have it is decided when all places are known.
     fn place(&mut self, id: &ResourceId, object: &Arc<DesiredObject>) -> Option<Decision> {
         let site = Site {
@@ -155,7 +261,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Gives each path to the new documents that may have it (PL-15, PL-16).
-    fn admit(&mut self) {
+    fn admit(&mut self) -> Result<(), ReadError> {
         let newcomers = std::mem::take(&mut self.newcomers);
         for (path, admission) in admit_all(&newcomers, |path| self.standing(path)) {
             for (id, why) in admission.refused {
@@ -170,7 +276,13 @@ impl<'a> Planner<'a> {
                 if self.policy.serialize_namespace == Some(false) {
                     value = without_namespace(value);
                 }
-                if let Value::Object(map) = value {
+                let Value::Object(map) = value else { continue };
+                if object.is_sensitive() {
+                    if let Some(refusal) = self.create_sealed(&id, &path, &object, &map)? {
+                        self.decisions.insert(id, Decision::Refused(refusal));
+                        continue;
+                    }
+                } else {
                     self.work(&path).additions.insert(id.clone(), map);
                 }
                 let decision = Decision::Created {
@@ -180,6 +292,7 @@ impl<'a> Planner<'a> {
                 self.decisions.insert(id, decision);
             }
         }
+        Ok(())
     }
 
     /// Says what stands at the path of a new document.
@@ -243,6 +356,14 @@ impl<'a> Planner<'a> {
             }
             edits.extend(content.map(|content| FileEdit { path, content }));
         }
+        for (path, (id, bytes)) in std::mem::take(&mut self.sealed) {
+            // The plain document that it replaces could not be taken out: then there is no second one.
+            if !matches!(self.decisions.get(&id), Some(Decision::Refused(_))) {
+                let content = FileContent::Sealed(bytes);
+                edits.push(FileEdit { path, content });
+            }
+        }
+        edits.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(edits)
     }
 

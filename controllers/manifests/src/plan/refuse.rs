@@ -23,6 +23,25 @@ pub(crate) fn sensitive(id: &ResourceId, document: Option<&Document>) -> Refusal
     }
 }
 
+/// The object cannot be encrypted as things are.
+pub(crate) fn unsealed(
+    id: &ResourceId,
+    at: Option<Location>,
+    message: String,
+    remedy: &str,
+) -> Refusal {
+    Refusal {
+        code: RefusalCode::EncryptionNotConfigured,
+        issue: Some(IssueKind::PlaintextSensitive),
+        scope: RefusalScope::Object,
+        object: Some(id.clone()),
+        at,
+        actor: Actor::Platform,
+        message,
+        remedy: remedy.to_owned(),
+    }
+}
+
 /// The document holds something that makes an edit unsafe (D25).
 pub(crate) fn not_editable(
     id: &ResourceId,
@@ -179,7 +198,7 @@ fn edit_refusal(id: &ResourceId, document: &Document) -> Refusal {
     }
 }
 
-fn at_document(document: &Document) -> Location {
+pub(crate) fn at_document(document: &Document) -> Location {
     Location {
         path: document.path.clone(),
         line: Some(document.line),

@@ -48,7 +48,7 @@ fn files(entries: &[(&str, &str)]) -> FilesInMemory {
 /// Plans on a folder that was never read before.
 fn plan(files: &FilesInMemory, intents: &[Intent], policy: &Policy, mode: Mode) -> Outcome {
     let mut folder = Folder::new(policy.folder.clone());
-    super::plan(&mut folder, files.tree(), intents, policy, mode).unwrap()
+    super::plan(&mut folder, files.tree(), intents, policy, mode, None).unwrap()
 }
 
 /// Sanitises a live object.
@@ -100,6 +100,7 @@ fn committed(files: &FilesInMemory, outcome: &Outcome) -> FilesInMemory {
     for edit in &outcome.edits {
         match &edit.content {
             FileContent::Plain(bytes) => files.put(&edit.path, bytes.as_slice()),
+            FileContent::Sealed(bytes) => files.put(&edit.path, bytes.as_bytes()),
             FileContent::Removed => files.remove(&edit.path),
         }
     }
@@ -115,9 +116,9 @@ fn text<'a>(files: &'a FilesInMemory, path: &str) -> Option<&'a str> {
 /// the tree as it is committed.
 fn applied(files: &FilesInMemory, intents: &[Intent], policy: &Policy) -> (Outcome, FilesInMemory) {
     let mut folder = Folder::new(policy.folder.clone());
-    let outcome = super::plan(&mut folder, files.tree(), intents, policy, Mode::Apply).unwrap();
+    let outcome = super::plan(&mut folder, files.tree(), intents, policy, Mode::Apply, None).unwrap();
     let after = committed(files, &outcome);
-    let again = super::plan(&mut folder, after.tree(), intents, policy, Mode::Apply).unwrap();
+    let again = super::plan(&mut folder, after.tree(), intents, policy, Mode::Apply, None).unwrap();
     assert_eq!(
         again,
         plan(&after, intents, policy, Mode::Apply),

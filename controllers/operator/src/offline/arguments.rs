@@ -83,6 +83,12 @@ pub struct Plan {
     /// The applier that holds the folder: objects that another one owns are left alone.
     #[arg(long, value_name = "KIND/NAMESPACE/NAME")]
     pub applier: Option<String>,
+    /// Whom new encrypted files are sealed for, as age1…; with it, sensitive objects are encrypted.
+    #[arg(long, value_name = "KEY")]
+    pub age_recipient: Vec<String>,
+    /// Private keys that open encrypted files, so that only what changes is encrypted anew; - reads standard input.
+    #[arg(long, value_name = "FILE")]
+    pub age_identity: Vec<PathBuf>,
     /// Change the files instead of only printing what would change.
     #[arg(long)]
     pub write: bool,

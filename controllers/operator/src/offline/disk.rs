@@ -43,8 +43,10 @@ impl Disk {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Directory::default(),
             Err(error) => return Err(error).with_context(|| cannot_read(&place)),
         };
+        let mut files = Files::new(folder, Arc::new(directory));
+        listing.configs_above(root, folder, &mut files);
         Ok(Self {
-            files: Files::new(folder, Arc::new(directory)),
+            files,
             paths: listing.paths,
         })
     }
@@ -91,6 +93,21 @@ impl Listing {
             }
         }
         Ok(None)
+    }
+
+    /// Adds the configurations of SOPS that stand above the folder, because they count in it too.
+    fn configs_above(&mut self, root: &Path, folder: &FolderPath, files: &mut Files) {
+        let mut above = folder.as_repo_path().map(RepoPath::parent);
+        while let Some(folder) = above {
+            if let Ok(path) = folder.join(".sops.yaml")
+                && let place = root.join(path.as_str())
+                && let Ok(metadata) = fs::symlink_metadata(&place)
+            {
+                let entry = self.entry(&place, &metadata);
+                files.put(&path, entry);
+            }
+            above = folder.as_repo_path().map(RepoPath::parent);
+        }
     }
 
     fn directory(&mut self, place: &Path, prefix: &str, depth: usize) -> Result<Directory> {

@@ -3,17 +3,20 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ::crds::GitTarget;
 use anyhow::{Context as _, Result};
 use manifests::plan::{FileContent, FileEdit, RetainedReason};
 use manifests::{Decision, Folder, Intent, Mode, Outcome, Placement, Policy, PruneMode, preview};
 use model::{FileTree, FolderPath, LeftOut, ResourceId};
+use rand::Rng as _;
+use sealing::Identities;
 use serde_json::{Map, Value, json};
 
 use super::arguments::{Plan, PlanOutput};
 use super::disk::Disk;
-use super::objects::{Given, Types, read_objects, title};
+use super::objects::{Given, Types, read_objects, read_text, title};
 use super::report::{
     DecisionReport, EditReport, FolderReport, Issue, LeftOutReport, ObjectReport, PlanReport,
     RefusalReport, RetainedReport,
@@ -26,6 +29,7 @@ struct Question {
     refused: Vec<RefusalReport>,
     left_out: Vec<LeftOutReport>,
     policy: Policy,
+    encryption: Option<Encryption>,
 }
 
 pub(super) fn run(arguments: &Plan) -> Result<Verdict, Problem> {
@@ -42,7 +46,14 @@ pub(super) fn run(arguments: &Plan) -> Result<Verdict, Problem> {
     } else {
         Mode::Preview
     };
-    let outcome = manifests::plan(&mut folder, disk.tree(), &question.intents, policy, mode)
+    let mut random = |bytes: &mut [u8]| rand::rng().fill_bytes(bytes);
+    let sealing = question.encryption.as_ref().map(|encryption| Sealing {
+        encryption,
+        random: &mut random,
+        now: now(),
+    });
+    let intents = &question.intents;
+    let outcome = manifests::plan(&mut folder, disk.tree(), intents, policy, mode, sealing)
         .context("cannot read the folder")?;
     let report = report(question, disk.tree(), &outcome)?;
     let verdict = if report.folder.accepted && report.refusals.is_empty() {
@@ -75,6 +86,7 @@ fn ask(arguments: &Plan) -> Result<Question, Problem> {
         refused: Vec::new(),
         left_out: Vec::new(),
         policy,
+        encryption: encryption(arguments)?,
     };
     for file in &arguments.upsert {
         for object in read_objects(file)? {
@@ -220,6 +232,40 @@ fn policy(arguments: &Plan, types: &Types) -> Result<Policy, Problem> {
     Ok(policy)
 }
 
+/// Reads the keys. A recipient alone lets sensitive objects be encrypted (D57).
+fn encryption(arguments: &Plan) -> Result<Option<Encryption>, Problem> {
+    let mut encryption = Encryption::default();
+    let mut identities = Identities::default();
+    let mut problems = Vec::new();
+    for recipient in &arguments.age_recipient {
+        match recipient.trim().parse() {
+            Ok(recipient) => drop(encryption.recipients.insert(recipient)),
+            Err(error) => problems.push(format!("--age-recipient: {error}")),
+        }
+    }
+    for file in &arguments.age_identity {
+        match Identities::parse(&read_text(file)?) {
+            Ok(more) => identities.extend(more),
+            Err(error) => problems.push(format!("--age-identity {}: {error}", file.display())),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(Problem::Input(problems));
+    }
+    if encryption.recipients.is_empty() {
+        encryption.recipients = identities.recipients();
+    }
+    let is_wanted = !encryption.recipients.is_empty() || !identities.is_empty();
+    encryption.identities = Arc::new(identities);
+    Ok(is_wanted.then_some(encryption))
+}
+
+/// Returns the time in milliseconds since 1970 UTC, for the files that state it.
+fn now() -> u64 {
+    let now = jiff::Timestamp::now().as_millisecond();
+    u64::try_from(now).unwrap_or_default()
+}
+
 /// Reads a GitTarget. What does not matter here may be missing in it.
 fn target(file: &Path) -> Result<GitTarget, Problem> {
     let wrong = |problem: String| Problem::from(format!("--target {}: {problem}", file.display()));
@@ -254,8 +300,8 @@ fn report(question: Question, tree: FileTree<'_>, outcome: &Outcome) -> Result<P
     for edit in &outcome.edits {
         let action = match (&edit.content, tree.files.get(&edit.path).is_some()) {
             (FileContent::Removed, _) => "delete",
-            (FileContent::Plain(_), true) => "modify",
-            (FileContent::Plain(_), false) => "create",
+            (FileContent::Plain(_) | FileContent::Sealed(_), true) => "modify",
+            (FileContent::Plain(_) | FileContent::Sealed(_), false) => "create",
         };
         edits.push(EditReport {
             path: edit.path.to_string(),
@@ -361,16 +407,16 @@ fn answer(report: &PlanReport, output: PlanOutput) -> Result<(), Problem> {
 /// Writes one file so that a reader sees the old content or the new one, and never a part of it.
 fn write(root: &Path, edit: &FileEdit) -> Result<()> {
     let path = root.join(edit.path.as_str());
-    match &edit.content {
+    let written = match &edit.content {
         FileContent::Removed => {
             fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
             remove_empty_parents(root, &path);
-            Ok(())
+            return Ok(());
         }
-        FileContent::Plain(bytes) => {
-            replace(&path, bytes).with_context(|| format!("cannot write {}", path.display()))
-        }
-    }
+        FileContent::Plain(bytes) => replace(&path, bytes),
+        FileContent::Sealed(bytes) => replace(&path, bytes.as_bytes()),
+    };
+    written.with_context(|| format!("cannot write {}", path.display()))
 }
 
 fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
