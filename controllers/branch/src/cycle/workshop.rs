@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use board::{ProvedBy, PublicationFault};
+use manifests::plan::Defaults;
 use manifests::{Policy, TypeCatalog};
 use model::{CommitId, ServedType, TargetKey};
 use repository::{Attempt, ObjectFormat, Remote, Store};
@@ -21,6 +22,11 @@ const ATTEMPTS: u32 = 3;
 pub trait Catalogs: Send + Sync {
     /// Returns the kinds, as they are known now.
     fn of(&self, target: &TargetKey) -> Arc<TypeCatalog>;
+
+    /// Returns what the cluster fills in by itself; as far as nothing is known of it, what every cluster does.
+    fn defaults(&self, _target: &TargetKey) -> Defaults {
+        Defaults::builtin()
+    }
 }
 
 /// Owns everything that the Git job changes. Handed to the job by value and back.
@@ -167,6 +173,7 @@ impl Workshop {
         }
         let mut policy = Policy::new(target.folder.clone(), catalog);
         policy.prune = prune;
+        policy.defaults = self.catalogs.defaults(&target.key);
         policy.serialize_namespace = target.serialize_namespace;
         policy.bootstrap = true;
         policy
