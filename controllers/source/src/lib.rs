@@ -24,7 +24,7 @@ pub mod metrics;
 mod watch;
 
 pub use actor::{Clock, Publishers, Source};
-pub use catalog::TypeCatalogView;
+pub use catalog::{KindSchema, TypeCatalogView};
 pub use connection::Connection;
 pub use declaration::{ItemDeclaration, RuleDeclaration, TargetDeclaration};
 pub use handle::{Inbox, SourceGone, SourceHandle, channel};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use board::{ProvedBy, PublicationFault};
+use manifests::plan::Defaults;
 use manifests::{Folder, Intent, Mode, Outcome, Policy, TypeCatalog};
 use model::{CommitId, FileTree, FolderPath, ServedType, TargetKey};
 use repository::{Attempt, ObjectFormat, Remote, Store};
@@ -22,6 +23,11 @@ const ATTEMPTS: u32 = 3;
 pub trait Catalogs: Send + Sync {
     /// Returns the kinds, as they are known now.
     fn of(&self, target: &TargetKey) -> Arc<TypeCatalog>;
+
+    /// Returns what the cluster fills in by itself; as far as nothing is known of it, what every cluster does.
+    fn defaults(&self, _target: &TargetKey) -> Defaults {
+        Defaults::builtin()
+    }
 }
 
 /// Owns everything that the Git job changes. Handed to the job by value and back.
@@ -199,6 +205,7 @@ impl Workshop {
         }
         let mut policy = Policy::new(target.folder.clone(), catalog);
         policy.prune = prune;
+        policy.defaults = self.catalogs.defaults(&target.key);
         policy.serialize_namespace = target.serialize_namespace;
         policy.placement = target.placement.clone();
         policy.bootstrap = true;

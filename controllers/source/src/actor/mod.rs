@@ -19,6 +19,7 @@ use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::catalog::schemas::{self, Schemas};
 use crate::catalog::{Scan, TypeCatalogView, discovery};
 use crate::connection::Connection;
 use crate::fault::Fault;
@@ -80,7 +81,7 @@ enum Event {
 
 /// How a task ended.
 enum Finished {
-    Discovery(Result<Scan, Fault>, Duration),
+    Discovery(Result<(Scan, Schemas), Fault>, Duration),
     Watch(StreamKey, WatchEnd),
     LetGo(StreamKey),
 }
@@ -97,6 +98,7 @@ struct Actor {
     /// Which watch a task is, for tasks that end without saying so.
     watches: BTreeMap<Id, StreamKey>,
     discovering: bool,
+    schemas: Arc<Schemas>,
     refresh_at: Instant,
     streams_changed: Arc<Notify>,
     cancel: CancellationToken,
@@ -116,6 +118,7 @@ impl Actor {
             tasks: JoinSet::new(),
             watches: BTreeMap::new(),
             discovering: false,
+            schemas: Arc::default(),
             refresh_at: Instant::now(),
             streams_changed: Arc::default(),
             cancel,
@@ -171,18 +174,25 @@ impl Actor {
         self.refresh_at = Instant::now() + self.settings.refresh_interval;
         let client = self.client.clone();
         let limit = self.settings.answer_limit;
+        let known = Arc::clone(&self.schemas);
         self.tasks.spawn(async move {
             let started = Instant::now();
-            let scan = discovery::scan(&client, limit).await;
-            Finished::Discovery(scan, started.elapsed())
+            let answer = match discovery::scan(&client, limit).await {
+                Ok(scan) => {
+                    let schemas = schemas::refresh(&client, limit, &scan, &known).await;
+                    Ok((scan, schemas))
+                }
+                Err(fault) => Err(fault),
+            };
+            Finished::Discovery(answer, started.elapsed())
         });
     }
 
     fn finished(&mut self, id: Id, finished: Finished) {
         match finished {
-            Finished::Discovery(scan, took) => {
+            Finished::Discovery(answer, took) => {
                 self.discovering = false;
-                self.discovered(scan, took);
+                self.discovered(answer, took);
             }
             Finished::Watch(key, end) => {
                 self.watches.remove(&id);
@@ -211,10 +221,12 @@ impl Actor {
         self.watches.insert(task.id(), key);
     }
 
-    fn discovered(&mut self, scan: Result<Scan, Fault>, took: Duration) {
-        let outcome = match scan {
-            Ok(scan) => {
-                if self.state.absorb(scan, (self.clock)().monotonic) {
+    fn discovered(&mut self, answer: Result<(Scan, Schemas), Fault>, took: Duration) {
+        let outcome = match answer {
+            Ok((scan, schemas)) => {
+                let other_schemas = *self.schemas != schemas;
+                self.schemas = Arc::new(schemas);
+                if self.state.absorb(scan, (self.clock)().monotonic) || other_schemas {
                     self.publish_catalog();
                     RefreshOutcome::Changed
                 } else {
@@ -310,7 +322,9 @@ impl Actor {
 
     fn publish_catalog(&self) {
         if let Some(catalog) = self.state.catalog() {
-            self.publishers.catalog.set(catalog.view());
+            let mut view = catalog.view();
+            view.schemas = self.schemas.list();
+            self.publishers.catalog.set(view);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Which types a cluster serves, and which of them can be followed.
 //!
-//! `discovery` makes the two calls; everything else is pure. Read [`scan`] (one answer of the cluster as
+//! `discovery` makes the two calls, and `schemas` those for what custom kinds look like; everything else is pure. Read [`scan`] (one answer of the cluster as
 //! facts), [`registry`] (what is known across answers: a failed group keeps its last facts, a vanished type
 //! has a grace), [`followability`] with [`exclusion`] (the checks that a type must pass) and [`version`]
 //! (which version is used when a rule names none).
@@ -14,6 +14,7 @@ pub mod version;
 pub(crate) mod discovery;
 #[cfg(test)]
 pub(crate) mod fixture;
+pub(crate) mod schemas;
 
 use std::collections::BTreeMap;
 
@@ -22,6 +23,7 @@ use model::{ServedType, TypeId};
 pub use followability::{Followability, Obstacle, Policy};
 pub use registry::Registry;
 pub use scan::{GroupVersionScan, ResourceScope, Scan, ServedResource};
+pub use schemas::KindSchema;
 
 /// Every type that a cluster serves, in every version, as it is read by whoever has to recognise documents.
 /// Sorted by type; of one type the preferred version comes first.
@@ -29,6 +31,8 @@ pub use scan::{GroupVersionScan, ResourceScope, Scan, ServedResource};
 pub struct TypeCatalogView {
     /// The types, also those that are never mirrored.
     pub types: Vec<ServedType>,
+    /// The schemas of custom kinds, as far as they could be read.
+    pub schemas: Vec<KindSchema>,
 }
 
 /// One version of one type, and whether it can be followed.
@@ -88,11 +92,12 @@ impl Catalog {
         self.types.len() + self.obstructed.len() - self.followable()
     }
 
-    /// Returns the types as the board publishes them.
+    /// Returns the types as the board publishes them, without schemas.
     pub fn view(&self) -> TypeCatalogView {
         let versions = self.types.values().flatten();
         TypeCatalogView {
             types: versions.map(|version| version.served.clone()).collect(),
+            schemas: Vec::new(),
         }
     }
 }

@@ -24,6 +24,7 @@ spec:
     - {apiGroups: [networking.k8s.io], resources: [ingresses, networkpolicies]}
     - {apiGroups: [policy], resources: [poddisruptionbudgets]}
     - {apiGroups: [rbac.authorization.k8s.io], resources: [roles, rolebindings]}
+    - {apiGroups: [example.com], resources: [widgets]}
 "#;
 
 /// Applies the documents and waits until the controllers have done what they do.

@@ -55,11 +55,11 @@ impl Defaults {
 
     /// Adds a custom kind in one version by the schema that the API server's OpenAPI document gives for it, for
     /// callers that may not read its CRD.
-    pub fn add_schema(&mut self, served: &ServedType, schema: &Value) {
+    pub fn add_schema(&mut self, type_id: &TypeId, version: &str, schema: &Value) {
         let shape = Arc::new(crd::root(schema));
         let types = Arc::make_mut(&mut self.types);
-        let versions = types.entry(served.type_id.clone()).or_default();
-        versions.insert(served.version.clone(), shape);
+        let versions = types.entry(type_id.clone()).or_default();
+        versions.insert(version.to_owned(), shape);
     }
 
     /// Forgets a custom kind whose CRD is gone.

@@ -171,7 +171,7 @@ fn custom_defaults(kubectl: &testkit::Kubectl, served: &ServedType) -> Defaults 
     };
     let schema = schemas.as_object().unwrap().values().find(of_the_kind);
     let mut defaults = Defaults::builtin();
-    defaults.add_schema(served, schema.unwrap());
+    defaults.add_schema(&served.type_id, &served.version, schema.unwrap());
     defaults
 }
 
