@@ -12,11 +12,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use manifests::{Decision, FileContent, Intent, Mode, Outcome, Policy, TypeCatalog, plan};
+use manifests::{Decision, FileContent, Folder, Intent, Mode, Outcome, Policy, TypeCatalog};
 use model::sanitize::sanitize;
-use model::{
-    DesiredObject, FileEntry, Files, FolderPath, LiveObject, RepoPath, ServedType, TypeId,
-};
+use model::{DesiredObject, FilesInMemory, FolderPath, LiveObject, RepoPath, ServedType, TypeId};
 use serde_json::{Value, json};
 
 const DOCUMENTS: &str = include_str!("data/defaults/documents.yaml");
@@ -71,12 +69,14 @@ fn desired(object: &Value) -> Arc<DesiredObject> {
     Arc::new(sanitize(&live).unwrap())
 }
 
-fn files(text: &str) -> Files {
-    let entry = FileEntry::Regular {
-        bytes: Arc::from(text.as_bytes()),
-        executable: false,
-    };
-    Files::from([(RepoPath::new(PATH).unwrap(), entry)])
+fn files(text: &str) -> FilesInMemory {
+    let path = RepoPath::new(PATH).unwrap();
+    FilesInMemory::from_iter([(path, text.as_bytes())])
+}
+
+fn plan(files: &FilesInMemory, intents: &[Intent], policy: &Policy, mode: Mode) -> Outcome {
+    let mut folder = Folder::new(policy.folder.clone());
+    manifests::plan(&mut folder, files.tree(), intents, policy, mode, None).unwrap()
 }
 
 fn planned(text: &str, objects: &[Value]) -> Outcome {
@@ -119,7 +119,11 @@ fn d27_what_people_write_and_the_server_returns_is_no_difference() {
     let documents = manifests::yaml::values(DOCUMENTS).unwrap();
     assert_eq!(objects.len(), documents.len());
     let outcome = planned(DOCUMENTS, &objects);
-    assert!(outcome.is_empty(), "{}", outcome.diff(&files(DOCUMENTS)));
+    assert!(
+        outcome.is_empty(),
+        "{}",
+        outcome.diff(files(DOCUMENTS).tree()).unwrap()
+    );
     let different: Vec<_> = outcome
         .decisions
         .iter()
@@ -144,7 +148,7 @@ fn d27_without_the_defaults_every_one_of_these_objects_would_differ() {
         let text = document(kind, object["metadata"]["name"].as_str().unwrap());
         let mut policy = Policy::new(
             FolderPath::new("live").unwrap(),
-            [&served(&object)].into_iter().collect(),
+            [&served(&object)].into_iter().collect::<TypeCatalog>(),
         );
         policy.defaults = manifests::plan::Defaults::default();
         let intents = [Intent::Upsert(desired(&object))];

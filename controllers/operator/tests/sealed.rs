@@ -52,7 +52,15 @@ impl Person {
     /// Plans the upsert of the objects in `live.yaml`, and checks that no plaintext is printed.
     fn plan(&self, more: &[&str]) -> (i32, Value) {
         let output = Command::new(env!("CARGO_BIN_EXE_gitops-reverser"))
-            .args(["plan", "--path", "apps", "--upsert", "live.yaml", "-o", "json"])
+            .args([
+                "plan",
+                "--path",
+                "apps",
+                "--upsert",
+                "live.yaml",
+                "-o",
+                "json",
+            ])
             .args(more)
             .current_dir(self.dir.path())
             .env("PATH", "/nonexistent")
@@ -88,7 +96,10 @@ fn text(bytes: &[u8]) -> String {
 }
 
 fn assert_hidden(text: &str) {
-    assert!(!text.contains(PASSWORD) && !text.contains(ENCODED), "{text}");
+    assert!(
+        !text.contains(PASSWORD) && !text.contains(ENCODED),
+        "{text}"
+    );
 }
 
 fn assert_hidden_below(folder: &Path) {
@@ -117,7 +128,12 @@ fn d22_se_3_a_secret_is_sealed_read_by_sops_and_left_alone_until_it_changes() {
     let (code, report) = person.plan(&[&keys[..], &["--write"]].concat());
     assert_eq!(code, 0, "{report}");
     assert_eq!(report["edits"][0]["path"], FILE);
-    assert!(report["edits"][0]["diff"].as_str().unwrap().contains("Encrypted content"));
+    assert!(
+        report["edits"][0]["diff"]
+            .as_str()
+            .unwrap()
+            .contains("Encrypted content")
+    );
     assert_hidden_below(&person.path("apps"));
     let open = person.decrypted();
     assert_eq!(open["data"]["password"], ENCODED);
@@ -140,7 +156,11 @@ fn d22_se_3_a_secret_is_sealed_read_by_sops_and_left_alone_until_it_changes() {
         let found = text.lines().find(|line| line.contains("password:"));
         found.unwrap().to_owned()
     };
-    assert_eq!(line(&before), line(&person.read(FILE)), "what stays keeps its ciphertext");
+    assert_eq!(
+        line(&before),
+        line(&person.read(FILE)),
+        "what stays keeps its ciphertext"
+    );
 }
 
 #[test]
@@ -180,9 +200,15 @@ fn d22b_a_rule_above_the_folder_says_for_whom_a_new_file_is() {
     let keys = ["--age-recipient", person.recipient.as_str(), "--write"];
     assert_eq!(person.plan(&keys).0, 0);
     let sealed = person.read(FILE);
-    assert!(sealed.contains(&other) && sealed.contains(&person.recipient), "{sealed}");
+    assert!(
+        sealed.contains(&other) && sealed.contains(&person.recipient),
+        "{sealed}"
+    );
 
-    person.put(".sops.yaml", &format!("creation_rules:\n  - age: {other}\n"));
+    person.put(
+        ".sops.yaml",
+        &format!("creation_rules:\n  - age: {other}\n"),
+    );
     fs::remove_file(person.path(FILE)).unwrap();
     let (code, report) = person.plan(&keys);
     assert_eq!(code, 3);

@@ -104,7 +104,14 @@ fn edit_one(
 ) -> Result<()> {
     let index = round * 7 % generated.documents;
     let wish = Intent::Upsert(config_map(index, round + 2)?);
-    let outcome = manifests::plan(folder, generated.files.tree(), &[wish], policy, Mode::Apply, None)?;
+    let outcome = manifests::plan(
+        folder,
+        generated.files.tree(),
+        &[wish],
+        policy,
+        Mode::Apply,
+        None,
+    )?;
     let edit = outcome.edits.first().context("nothing was edited")?;
     let manifests::FileContent::Plain(bytes) = &edit.content else {
         anyhow::bail!("the document was not edited");

@@ -60,7 +60,8 @@ impl Folders {
             .0
             .entry(policy.folder.clone())
             .or_insert_with(|| Folder::new(policy.folder.clone()));
-        manifests::plan(folder, tree, intents, policy, mode, None).map_err(|error| from_read(&error))
+        manifests::plan(folder, tree, intents, policy, mode, None)
+            .map_err(|error| from_read(&error))
     }
 
     /// Forgets the folders that no target has any more.

@@ -26,11 +26,11 @@ use crate::placement::{Newcomers, Placed, Site, Standing, Subject, Unplaced, adm
 use crate::yaml;
 
 /// Turns wishes into work on files, and the work into edits and decisions.
-pub(crate) struct Planner<'a> {
+pub(crate) struct Planner<'a, 's> {
     tree: FileTree<'a>,
     folder: AcceptedFolder<'a>,
     policy: &'a Policy,
-    sealing: Option<Sealing<'a>>,
+    sealing: Option<Sealing<'s>>,
     texts: Texts<'a>,
     work: BTreeMap<RepoPath, FileWork>,
     newcomers: Newcomers,
@@ -40,12 +40,12 @@ pub(crate) struct Planner<'a> {
     decisions: BTreeMap<ResourceId, Decision>,
 }
 
-impl<'a> Planner<'a> {
+impl<'a, 's> Planner<'a, 's> {
     pub(crate) fn new(
         tree: FileTree<'a>,
         folder: AcceptedFolder<'a>,
         policy: &'a Policy,
-        sealing: Option<Sealing<'a>>,
+        sealing: Option<Sealing<'s>>,
     ) -> Self {
         Self {
             sealing,
@@ -183,7 +183,9 @@ impl<'a> Planner<'a> {
             Err(why) => {
                 let at = Some(refuse::at_document(document));
                 let message = seal::about(id, &why);
-                Ok(Decision::Refused(refuse::unsealed(id, at, message, why.remedy)))
+                Ok(Decision::Refused(refuse::unsealed(
+                    id, at, message, why.remedy,
+                )))
             }
         }
     }

@@ -121,7 +121,7 @@ impl Sealing<'_> {
         }
         let open = match document.open(&self.encryption.identities) {
             Ok(open) => open,
-            Err(OpenError::NoIdentity { .. }) => {
+            Err(OpenError::NoIdentity) => {
                 return Ok(Sealed::New(self.sealer().rewrite(id, &document, &plain)?));
             }
             Err(error) => {
@@ -139,7 +139,9 @@ impl Sealing<'_> {
         let after = spelled(after, held);
         match self.sealer().change(id, &open, &after)? {
             Some(_) if is_other => Err(Unsealed {
-                message: format!("its document has another version than {version}, in which it was read"),
+                message: format!(
+                    "its document has another version than {version}, in which it was read"
+                ),
                 remedy: "write the document in the version that the cluster prefers",
             }),
             Some(sealed) => Ok(Sealed::New(sealed)),
@@ -184,7 +186,8 @@ fn keep_string_data(before: &Value, after: &mut Value) {
             !kept.contains_key(key) || both.is_some_and(|data| data.get(key).is_some())
         });
         for (key, value) in data.iter_mut() {
-            if let (true, Some(held)) = (kept.contains_key(key), both.and_then(|data| data.get(key)))
+            if let (true, Some(held)) =
+                (kept.contains_key(key), both.and_then(|data| data.get(key)))
             {
                 *value = held.clone();
             }

@@ -116,9 +116,25 @@ fn text<'a>(files: &'a FilesInMemory, path: &str) -> Option<&'a str> {
 /// the tree as it is committed.
 fn applied(files: &FilesInMemory, intents: &[Intent], policy: &Policy) -> (Outcome, FilesInMemory) {
     let mut folder = Folder::new(policy.folder.clone());
-    let outcome = super::plan(&mut folder, files.tree(), intents, policy, Mode::Apply, None).unwrap();
+    let outcome = super::plan(
+        &mut folder,
+        files.tree(),
+        intents,
+        policy,
+        Mode::Apply,
+        None,
+    )
+    .unwrap();
     let after = committed(files, &outcome);
-    let again = super::plan(&mut folder, after.tree(), intents, policy, Mode::Apply, None).unwrap();
+    let again = super::plan(
+        &mut folder,
+        after.tree(),
+        intents,
+        policy,
+        Mode::Apply,
+        None,
+    )
+    .unwrap();
     assert_eq!(
         again,
         plan(&after, intents, policy, Mode::Apply),

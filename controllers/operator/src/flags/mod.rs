@@ -61,7 +61,7 @@ pub enum Command {
     /// Judge a folder on disk: can it be mirrored into, and what would have to change.
     Analyze(crate::offline::Analyze),
     /// Show what mirroring given objects would change in a folder on disk.
-    Plan(crate::offline::Plan),
+    Plan(Box<crate::offline::Plan>),
     /// Print a page of the reference.
     #[command(hide = true)]
     Docs {

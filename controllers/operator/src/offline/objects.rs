@@ -19,6 +19,7 @@ use super::Problem;
 /// The kinds that are known.
 pub(super) struct Types {
     served: Vec<ServedType>,
+    definitions: Vec<Value>,
     sensitivity: Sensitivity,
 }
 
@@ -44,10 +45,11 @@ impl Types {
                 Problem::Input(bad.into_iter().map(problem).collect())
             })?;
         let mut served = built_in_types(&sensitivity);
-        let ours = ::crds::all();
-        for crd in &ours {
+        let mut definitions = Vec::new();
+        for crd in ::crds::all() {
             let crd = serde_json::to_value(crd).context("cannot read our own types")?;
             served.extend(custom_type(&crd, &sensitivity));
+            definitions.push(crd);
         }
         for file in crds {
             for crd in read_objects(file.as_ref())? {
@@ -67,12 +69,19 @@ impl Types {
                     )
                 })?;
                 served.push(custom);
+                definitions.push(crd);
             }
         }
         Ok(Self {
             served,
+            definitions,
             sensitivity,
         })
+    }
+
+    /// Returns the definitions of custom kinds, ours among them.
+    pub(super) fn definitions(&self) -> &[Value] {
+        &self.definitions
     }
 
     pub(super) fn sensitivity(&self) -> &Sensitivity {

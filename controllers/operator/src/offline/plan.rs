@@ -8,7 +8,10 @@ use std::sync::Arc;
 use ::crds::GitTarget;
 use anyhow::{Context as _, Result};
 use manifests::plan::{FileContent, FileEdit, RetainedReason};
-use manifests::{Decision, Folder, Intent, Mode, Outcome, Placement, Policy, PruneMode, preview};
+use manifests::{
+    Decision, Encryption, Folder, Intent, Mode, Outcome, Placement, Policy, PruneMode, Sealing,
+    preview,
+};
 use model::{FileTree, FolderPath, LeftOut, ResourceId};
 use rand::Rng as _;
 use sealing::Identities;
@@ -211,6 +214,9 @@ fn policy(arguments: &Plan, types: &Types) -> Result<Policy, Problem> {
     let folder =
         FolderPath::new(path.trim_end_matches('/')).map_err(|error| format!("--path: {error}"))?;
     let mut policy = Policy::new(folder, types.catalog());
+    for crd in types.definitions() {
+        policy.defaults.add_crd(crd);
+    }
     if let Some(target) = target {
         if let Some(placement) = &target.spec.placement {
             let by_type = placement.by_type.iter().flatten();

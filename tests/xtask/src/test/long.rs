@@ -33,14 +33,7 @@ pub(super) fn properties(tally: &mut Tally) -> Result<()> {
 pub(super) fn fuzz(tally: &mut Tally) -> Result<()> {
     let mut command = cargo();
     command
-        .args([
-            "test",
-            "--workspace",
-            "--test",
-            "fuzz",
-            "--",
-            "--nocapture",
-        ])
+        .args(["test", "--workspace", "--test", "fuzz", "--", "--nocapture"])
         .env("FUZZ_SECONDS", FUZZ_SECONDS)
         .env("FUZZ_SEED", seconds_since_1970()?.to_string());
     super::count(&mut command, tally)

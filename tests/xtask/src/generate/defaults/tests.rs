@@ -3,9 +3,9 @@ use std::fs;
 use std::sync::Arc;
 
 use manifests::plan::Defaults;
-use manifests::{Decision, Intent, Mode, Policy, TypeCatalog, plan, yaml};
+use manifests::{Decision, Folder, Intent, Mode, Policy, TypeCatalog, plan, yaml};
 use model::sanitize::sanitize;
-use model::{FileEntry, Files, FolderPath, LiveObject, RepoPath, ServedType, TypeId};
+use model::{FilesInMemory, FolderPath, LiveObject, RepoPath, ServedType, TypeId};
 use serde_json::Value;
 use testkit::{ControlPlane, wait};
 
@@ -27,11 +27,8 @@ fn differences(
     objects: &[(ServedType, Value)],
     defaults: Defaults,
 ) -> (Vec<String>, String) {
-    let entry = FileEntry::Regular {
-        bytes: Arc::from(text.as_bytes()),
-        executable: false,
-    };
-    let files = Files::from([(RepoPath::new("live/all.yaml").unwrap(), entry)]);
+    let path = RepoPath::new("live/all.yaml").unwrap();
+    let files = FilesInMemory::from_iter([(path, text.as_bytes())]);
     let catalog: TypeCatalog = objects.iter().map(|(served, _)| served).collect();
     let mut policy = Policy::new(FolderPath::new("live").unwrap(), catalog);
     policy.defaults = defaults;
@@ -45,7 +42,9 @@ fn differences(
             Intent::Upsert(Arc::new(sanitize(&live).unwrap()))
         })
         .collect();
-    let outcome = plan(&files, &intents, &policy, Mode::Apply);
+    let mut folder = Folder::new(policy.folder.clone());
+    let tree = files.tree();
+    let outcome = plan(&mut folder, tree, &intents, &policy, Mode::Apply, None).unwrap();
     assert_eq!(outcome.decisions.len(), objects.len());
     let different = outcome
         .decisions
@@ -53,7 +52,7 @@ fn differences(
         .filter(|decided| decided.decision != Decision::NoChange)
         .map(|decided| format!("{}: {:?}", decided.id, decided.decision))
         .collect();
-    (different, outcome.diff(&files))
+    (different, outcome.diff(files.tree()).unwrap())
 }
 
 #[test]
