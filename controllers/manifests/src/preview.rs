@@ -13,7 +13,8 @@ pub fn diff(tree: FileTree<'_>, edits: &[FileEdit]) -> Result<String, ReadError>
     edits.iter().map(|edit| diff_file(tree, edit)).collect()
 }
 
-/// Returns the unified diff of one file. What is encrypted is not shown, only that it changes.
+/// Returns the unified diff of one file. What is encrypted, or should be, is not shown, only that it
+/// changes.
 ///
 /// # Errors
 /// Returns the content that could not be read.
@@ -43,10 +44,18 @@ pub fn diff_file(tree: FileTree<'_>, edit: &FileEdit) -> Result<String, ReadErro
             "/dev/null".to_owned()
         }
     };
-    if let FileContent::Sealed(_) = edit.content {
+    let hidden = match edit.content {
+        FileContent::Sealed(_) => Some("Encrypted content differs"),
+        FileContent::Plain(_) | FileContent::Removed if edit.held_secret => {
+            Some("Content with a secret differs")
+        }
+        FileContent::Plain(_) | FileContent::Removed => None,
+    };
+    if let Some(hidden) = hidden {
         let old = name('a', before.is_some(), &edit.path);
-        let new = name('b', true, &edit.path);
-        return Ok(format!("--- {old}\n+++ {new}\nEncrypted content differs\n"));
+        let is_there = edit.content != FileContent::Removed;
+        let new = name('b', is_there, &edit.path);
+        return Ok(format!("--- {old}\n+++ {new}\n{hidden}\n"));
     }
     Ok(TextDiff::from_lines(&old, &new)
         .unified_diff()
@@ -75,10 +84,12 @@ mod tests {
             FileEdit {
                 path: path("new.yaml"),
                 content: FileContent::Plain(b"b: 2".to_vec()),
+                held_secret: false,
             },
             FileEdit {
                 path: path("old.yaml"),
                 content: FileContent::Removed,
+                held_secret: false,
             },
         ];
         assert_eq!(

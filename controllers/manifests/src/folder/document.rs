@@ -126,6 +126,14 @@ impl Joining {
         claim
     }
 
+    /// Says whether the document's kind holds secrets.
+    pub(crate) fn is_sensitive(&self, document: &Document) -> bool {
+        let Claim { group, kind, .. } = &document.written;
+        self.catalog
+            .find(group, kind)
+            .is_some_and(|known| known.sensitive)
+    }
+
     fn find(&self, claim: &mut Claim) -> Join {
         let Some(known) = self.catalog.find(&claim.group, &claim.kind) else {
             return Join::UnknownKind;

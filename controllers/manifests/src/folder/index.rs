@@ -387,6 +387,14 @@ impl AcceptedFolder<'_> {
         file.managed.then_some(&file.documents)
     }
 
+    /// Says whether a file holds a sensitive object in plain text.
+    pub(crate) fn holds_plain_secret(&self, path: &RepoPath) -> bool {
+        let documents = self.documents_of(path).unwrap_or_default();
+        documents
+            .iter()
+            .any(|document| !document.encrypted && self.0.joining.is_sensitive(document))
+    }
+
     /// Returns the objects that have a document, by identity.
     pub fn objects(&self) -> impl Iterator<Item = &ResourceId> {
         self.0.index.keys()

@@ -25,6 +25,7 @@ pub(crate) fn files(folder: &FolderPath) -> Vec<FileEdit> {
             Some(FileEdit {
                 path: folder.join(name).ok()?,
                 content: FileContent::Plain(text.as_bytes().to_vec()),
+                held_secret: false,
             })
         })
         .collect()

@@ -54,6 +54,8 @@ pub struct FileEdit {
     pub path: RepoPath,
     /// What it becomes. A file that exists keeps its mode.
     pub content: FileContent,
+    /// Whether the file held a sensitive object in plain text, so that its difference is not to be shown.
+    pub held_secret: bool,
 }
 
 /// The new content of a file.

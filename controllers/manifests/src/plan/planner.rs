@@ -237,6 +237,7 @@ impl<'a, 's> Planner<'a, 's> {
         Some(FileEdit {
             path: self.policy.folder.join(".sops.yaml").ok()?,
             content: FileContent::Plain(text.into_bytes()),
+            held_secret: false,
         })
     }
 
@@ -356,13 +357,23 @@ impl<'a, 's> Planner<'a, 's> {
             for (id, refusal) in refused {
                 self.decisions.insert(id, Decision::Refused(refusal));
             }
-            edits.extend(content.map(|content| FileEdit { path, content }));
+            let held_secret = self.folder.holds_plain_secret(&path);
+            edits.extend(content.map(|content| FileEdit {
+                path,
+                content,
+                held_secret,
+            }));
         }
         for (path, (id, bytes)) in std::mem::take(&mut self.sealed) {
             // The plain document that it replaces could not be taken out: then there is no second one.
             if !matches!(self.decisions.get(&id), Some(Decision::Refused(_))) {
                 let content = FileContent::Sealed(bytes);
-                edits.push(FileEdit { path, content });
+                let held_secret = false;
+                edits.push(FileEdit {
+                    path,
+                    content,
+                    held_secret,
+                });
             }
         }
         edits.sort_by(|a, b| a.path.cmp(&b.path));
