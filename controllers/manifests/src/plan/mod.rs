@@ -40,7 +40,7 @@ pub use outcome::{
     Decision, FileContent, FileEdit, FolderFacts, FolderVerdict, ObjectDecision, Outcome,
     PlacementSource, Retained, RetainedReason,
 };
-pub use policy::{Mode, Policy, PruneMode};
+pub use policy::{Applier, Mode, Policy, PruneMode};
 pub use seal::{Encryption, Sealing};
 
 /// Plans a batch of intents on the files of one commit. `folder` is what is known of the policy's folder from an

@@ -1,6 +1,6 @@
 //! What a plan answers.
 
-use model::{FileTree, ReadError, Refusal, RepoPath, ResourceId};
+use model::{ApplierOwner, FileTree, ReadError, Refusal, RepoPath, ResourceId};
 use sealing::SealedBytes;
 use serde::Serialize;
 
@@ -107,6 +107,11 @@ pub enum Decision {
         /// Why it stays.
         reason: RetainedReason,
     },
+    /// Another applier than the folder's own owns the object: it is neither written nor treated as missing.
+    LeftOut {
+        /// The owner, as the object names it.
+        owner: ApplierOwner,
+    },
     /// Nothing is written for the object.
     Refused(Refusal),
 }
@@ -211,7 +216,8 @@ impl Outcome {
                 | Decision::Edited { .. }
                 | Decision::Created { .. }
                 | Decision::Removed { .. }
-                | Decision::Retained { .. } => None,
+                | Decision::Retained { .. }
+                | Decision::LeftOut { .. } => None,
             })
     }
 

@@ -88,6 +88,12 @@ impl<'a, 's> Planner<'a, 's> {
         id: &ResourceId,
         object: &Arc<DesiredObject>,
     ) -> Result<Option<Decision>, ReadError> {
+        if let (Some(applier), Some(owner)) = (&self.policy.applier, object.applier())
+            && !applier.owns(owner)
+        {
+            let owner = owner.clone();
+            return Ok(Some(Decision::LeftOut { owner }));
+        }
         let folder = self.folder;
         let document = folder.find(id);
         if object.is_sensitive() {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::FolderPath;
+use model::{ApplierOwner, FolderPath};
 use serde::{Deserialize, Serialize};
 
 use crate::folder::TypeCatalog;
@@ -22,6 +22,8 @@ pub struct Policy {
     pub serialize_namespace: Option<bool>,
     /// Where documents of new objects go.
     pub placement: Placement,
+    /// The applier that holds the folder, if one does: objects of another one are left alone (PJ-9).
+    pub applier: Option<Applier>,
     /// The kinds that documents can be joined with.
     pub catalog: Arc<TypeCatalog>,
     /// The values that the API server fills in by itself.
@@ -39,9 +41,73 @@ impl Policy {
             prune: PruneMode::default(),
             serialize_namespace: None,
             placement: Placement::default(),
+            applier: None,
             catalog: catalog.into(),
             defaults: Defaults::builtin(),
             bootstrap: false,
+        }
+    }
+}
+
+/// Who applies a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Applier {
+    /// A Flux `Kustomization`.
+    Flux {
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: String,
+    },
+    /// An Argo CD `Application`.
+    ArgoCd {
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: String,
+    },
+}
+
+impl Applier {
+    /// Reads `KIND/NAMESPACE/NAME`.
+    ///
+    /// # Errors
+    /// Returns what should have been written.
+    pub fn parse(text: &str) -> Result<Self, &'static str> {
+        let parts: Vec<&str> = text.split('/').collect();
+        match parts[..] {
+            ["Kustomization", namespace, name] if !namespace.is_empty() && !name.is_empty() => {
+                Ok(Self::Flux {
+                    namespace: namespace.to_owned(),
+                    name: name.to_owned(),
+                })
+            }
+            ["Application", namespace, name] if !namespace.is_empty() && !name.is_empty() => {
+                Ok(Self::ArgoCd {
+                    namespace: namespace.to_owned(),
+                    name: name.to_owned(),
+                })
+            }
+            _ => Err("write Kustomization/NAMESPACE/NAME or Application/NAMESPACE/NAME"),
+        }
+    }
+
+    /// Says whether an object that carries this owner belongs to the applier. Argo CD writes the name alone, or
+    /// the namespace before it where applications live in several.
+    pub(crate) fn owns(&self, owner: &ApplierOwner) -> bool {
+        match (self, owner) {
+            (
+                Self::Flux { namespace, name },
+                ApplierOwner::Flux {
+                    namespace: of,
+                    name: called,
+                },
+            ) => namespace == of && name == called,
+            (Self::ArgoCd { namespace, name }, ApplierOwner::ArgoCd { tracking_id }) => {
+                let instance = tracking_id.split(':').next().unwrap_or_default();
+                instance == name || instance == format!("{namespace}_{name}")
+            }
+            (Self::Flux { .. } | Self::ArgoCd { .. }, _) => false,
         }
     }
 }
@@ -80,4 +146,34 @@ pub enum Mode {
     Inspect,
     /// The edits will be shown.
     Preview,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pj_9_an_applier_knows_its_objects() {
+        let flux = Applier::parse("Kustomization/flux-system/apps").unwrap();
+        let argo = Applier::parse("Application/argocd/apps").unwrap();
+        let of_flux = |name: &str| ApplierOwner::Flux {
+            namespace: "flux-system".to_owned(),
+            name: name.to_owned(),
+        };
+        let of_argo = |instance: &str| ApplierOwner::ArgoCd {
+            tracking_id: format!("{instance}:apps/Deployment:team-a/web"),
+        };
+        assert!(flux.owns(&of_flux("apps")) && !flux.owns(&of_flux("other")));
+        assert!(argo.owns(&of_argo("apps")) && argo.owns(&of_argo("argocd_apps")));
+        assert!(!argo.owns(&of_argo("other_apps")) && !argo.owns(&of_flux("apps")));
+        for wrong in [
+            "apps",
+            "Kustomization/apps",
+            "Helm/a/b",
+            "Application//x",
+            "Kustomization/a/b/c",
+        ] {
+            assert!(Applier::parse(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -730,3 +730,33 @@ fn pl_1_pl_2_pl_15_a_declared_path_takes_all_new_objects_and_no_old_one() {
             .contains("a: \"2\"")
     );
 }
+
+#[test]
+fn pj_9_an_object_of_another_applier_is_neither_written_nor_swept() {
+    let owned = |kustomization: &str| {
+        object(json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "2"},
+            "metadata": {"name": "app", "namespace": "team-a", "labels": {
+                "kustomize.toolkit.fluxcd.io/name": kustomization,
+                "kustomize.toolkit.fluxcd.io/namespace": "flux-system",
+            }},
+        }))
+    };
+    let mut policy = policy();
+    policy.prune = PruneMode::Always;
+    policy.applier = Some(Applier::parse("Kustomization/flux-system/apps").unwrap());
+    let files = files(&[("live/x.yaml", &document("app", "data:\n  a: \"1\"\n"))]);
+    let snapshot = |object| Intent::Sweep {
+        collection: collection(),
+        objects: vec![object],
+        protected: Vec::new(),
+    };
+    let (outcome, after) = applied(&files, &[snapshot(owned("other"))], &policy);
+    assert_eq!(after, files);
+    assert!(matches!(
+        outcome.decisions[0].decision,
+        Decision::LeftOut { .. }
+    ));
+    let (_, after) = applied(&files, &[snapshot(owned("apps"))], &policy);
+    assert!(text(&after, "live/x.yaml").unwrap().contains("a: \"2\""));
+}

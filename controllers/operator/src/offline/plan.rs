@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use ::crds::GitTarget;
 use anyhow::{Context as _, Result};
-use manifests::plan::{FileContent, FileEdit, RetainedReason};
+use manifests::plan::{Applier, FileContent, FileEdit, RetainedReason};
 use manifests::{
     Decision, Encryption, Folder, Intent, Mode, Outcome, Placement, Policy, PruneMode, Sealing,
     preview,
 };
-use model::{FileTree, FolderPath, LeftOut, ResourceId};
+use model::{ApplierOwner, FileTree, FolderPath, LeftOut, ResourceId};
 use rand::Rng as _;
 use sealing::Identities;
 use serde_json::{Map, Value, json};
@@ -217,6 +217,11 @@ fn policy(arguments: &Plan, types: &Types) -> Result<Policy, Problem> {
     for crd in types.definitions() {
         policy.defaults.add_crd(crd);
     }
+    if let Some(applier) = &arguments.applier {
+        let applier = Applier::parse(applier)
+            .map_err(|allowed| format!("--applier {applier:?} is not valid: {allowed}"))?;
+        policy.applier = Some(applier);
+    }
     if let Some(target) = target {
         if let Some(placement) = &target.spec.placement {
             let by_type = placement.by_type.iter().flatten();
@@ -317,6 +322,8 @@ fn report(question: Question, tree: FileTree<'_>, outcome: &Outcome) -> Result<P
     }
     let mut refusals: Vec<_> = outcome.refusals().map(RefusalReport::of).collect();
     refusals.extend(question.refused);
+    let mut left_out = question.left_out;
+    left_out.extend(outcome.decisions.iter().filter_map(owned_by_another));
     let retained = outcome.retained.iter().map(|kept| RetainedReport {
         object: ObjectReport::of(&kept.id),
         file: kept.path.to_string(),
@@ -340,7 +347,7 @@ fn report(question: Question, tree: FileTree<'_>, outcome: &Outcome) -> Result<P
         edits,
         refusals,
         retained: retained.collect(),
-        left_out: question.left_out,
+        left_out,
         decisions: outcome.decisions.iter().map(decision).collect(),
         diagnostics: diagnostics(&facts),
     })
@@ -364,6 +371,23 @@ pub(super) fn diagnostics(facts: &manifests::plan::FolderFacts) -> Vec<String> {
     .collect()
 }
 
+/// Reports an object that another applier owns.
+fn owned_by_another(one: &manifests::plan::ObjectDecision) -> Option<LeftOutReport> {
+    let Decision::LeftOut { owner } = &one.decision else {
+        return None;
+    };
+    let owner = match owner {
+        ApplierOwner::Flux { namespace, name } => format!("Kustomization/{namespace}/{name}"),
+        ApplierOwner::ArgoCd { tracking_id } => format!("Application {tracking_id}"),
+    };
+    Some(LeftOutReport {
+        object: Some(ObjectReport::of(&one.id)),
+        kind: one.id.type_id.to_string(),
+        name: one.id.name.to_string(),
+        reason: format!("{owner} applies it"),
+    })
+}
+
 fn decision(one: &manifests::plan::ObjectDecision) -> DecisionReport {
     let (decision, file, placement) = match &one.decision {
         Decision::NoChange => ("no-change", None, None),
@@ -371,6 +395,7 @@ fn decision(one: &manifests::plan::ObjectDecision) -> DecisionReport {
         Decision::Created { path, source } => ("created", Some(path), Some(source.as_str())),
         Decision::Removed { path } => ("removed", Some(path), None),
         Decision::Retained { path, .. } => ("retained", Some(path), None),
+        Decision::LeftOut { .. } => ("left-out", None, None),
         Decision::Refused(_) => ("refused", None, None),
     };
     DecisionReport {
