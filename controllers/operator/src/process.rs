@@ -14,10 +14,10 @@ use crate::settings::Settings;
 use crate::{build_info, docs, logging, offline, wiring};
 
 /// Something failed while running.
-const FAILED: u8 = 1;
+pub(crate) const FAILED: u8 = 1;
 
 /// The command line or the environment is wrong.
-const WRONG_INPUT: u8 = 2;
+pub(crate) const WRONG_INPUT: u8 = 2;
 
 /// How long jobs on threads of their own may take to end after everything else has.
 const LAST_JOBS: Duration = Duration::from_secs(3);
@@ -141,7 +141,7 @@ fn fail(error: &anyhow::Error) -> ExitCode {
 }
 
 /// Writes a line to standard error. When even that fails there is nobody left to tell.
-fn complain(text: &str) {
+pub(crate) fn complain(text: &str) {
     let mut out = std::io::stderr().lock();
     drop(writeln!(out, "{text}"));
 }

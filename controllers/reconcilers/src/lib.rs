@@ -30,7 +30,7 @@ mod status;
 
 mod git_branch;
 mod git_provider;
-mod git_target;
+pub mod git_target;
 mod kube_provider;
 mod watch_rule;
 

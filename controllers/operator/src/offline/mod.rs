@@ -15,14 +15,10 @@ mod report;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
+use crate::process::{FAILED, WRONG_INPUT, complain};
+
 pub use arguments::{Analyze, Plan};
 
-/// Everything is accepted and planned.
-const FINE: u8 = 0;
-/// The command could not do its work.
-const FAILED: u8 = 1;
-/// What was given is wrong.
-const WRONG_INPUT: u8 = 2;
 /// Something is refused; the rest is done.
 const REFUSED: u8 = 3;
 
@@ -66,7 +62,7 @@ pub fn plan(arguments: &Plan) -> ExitCode {
 
 fn exit(result: Result<Verdict, Problem>) -> ExitCode {
     let code = match result {
-        Ok(Verdict::Fine) => FINE,
+        Ok(Verdict::Fine) => return ExitCode::SUCCESS,
         Ok(Verdict::Refused) => REFUSED,
         Err(Problem::Input(problems)) => {
             for problem in problems {
@@ -91,10 +87,4 @@ fn print(text: &str) -> Result<(), Problem> {
             .into()),
         Ok(()) | Err(_) => Ok(()),
     }
-}
-
-/// Writes a line to standard error. When even that fails there is nobody left to tell.
-fn complain(text: &str) {
-    let mut out = io::stderr().lock();
-    drop(writeln!(out, "{text}"));
 }

@@ -8,12 +8,10 @@ use std::sync::Arc;
 use ::crds::GitTarget;
 use anyhow::{Context as _, Result};
 use manifests::plan::{Applier, FileContent, FileEdit, RetainedReason};
-use manifests::{
-    Decision, Encryption, Folder, Intent, Mode, Outcome, Placement, Policy, PruneMode, Sealing,
-    preview,
-};
+use manifests::{Decision, Encryption, Folder, Intent, Mode, Outcome, Policy, Sealing, preview};
 use model::{ApplierOwner, FileTree, FolderPath, LeftOut, ResourceId};
 use rand::Rng as _;
+use reconcilers::git_target;
 use sealing::Identities;
 use serde_json::{Map, Value, json};
 
@@ -223,22 +221,13 @@ fn policy(arguments: &Plan, types: &Types) -> Result<Policy, Problem> {
         policy.applier = Some(applier);
     }
     if let Some(target) = target {
-        if let Some(placement) = &target.spec.placement {
-            let by_type = placement.by_type.iter().flatten();
-            policy.placement = Placement::read(
-                by_type.map(|(key, template)| (key.as_str(), template.as_str())),
-                placement.default.as_deref(),
-                placement.use_kustomize,
-                types.sensitivity(),
-            )
-            .map_err(failed)?;
+        policy.placement = git_target::placement(&target, types.sensitivity()).map_err(failed)?;
+        if policy.placement.use_kustomize() == Some(true) {
+            let field = "spec.placement.useKustomize";
+            return Err(format!("{field}: not supported by this version; remove it").into());
         }
+        policy.prune = git_target::prune(&target);
         policy.serialize_namespace = target.spec.serialize_namespace;
-        policy.prune = match target.spec.prune.and_then(|prune| prune.mode) {
-            Some(::crds::git_target::PruneMode::Never) => PruneMode::Never,
-            Some(::crds::git_target::PruneMode::OnEvent) | None => PruneMode::OnEvent,
-            Some(::crds::git_target::PruneMode::Always) => PruneMode::Always,
-        };
     }
     Ok(policy)
 }

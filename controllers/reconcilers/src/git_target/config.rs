@@ -61,7 +61,8 @@ fn window(target: &GitTarget) -> CommitWindow {
     CommitWindow { idle, longest }
 }
 
-fn prune(target: &GitTarget) -> manifests::PruneMode {
+/// Returns which absences remove a document.
+pub fn prune(target: &GitTarget) -> manifests::PruneMode {
     let mode = target.spec.prune.as_ref().and_then(|prune| prune.mode);
     match mode.unwrap_or(PruneMode::OnEvent) {
         PruneMode::Never => manifests::PruneMode::Never,
@@ -70,7 +71,11 @@ fn prune(target: &GitTarget) -> manifests::PruneMode {
     }
 }
 
-fn placement(
+/// Reads where new documents go.
+///
+/// # Errors
+/// Returns every fault of the declaration, with the field that it stands in.
+pub fn placement(
     target: &GitTarget,
     sensitivity: &Sensitivity,
 ) -> Result<Placement, Vec<manifests::placement::Problem>> {

@@ -10,6 +10,8 @@ mod observe;
 mod tests;
 pub(crate) mod watches;
 
+pub use config::{placement, prune};
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
