@@ -70,6 +70,9 @@ pub struct TargetConfig {
     pub serialize_namespace: Option<bool>,
     /// Where new documents go.
     pub placement: manifests::Placement,
+    /// Names for whom its sensitive objects are encrypted; `None` refuses them. Shows no private key, and is
+    /// another one when the keys are.
+    pub encryption: Option<String>,
     /// Whether no new commit is planned for it.
     pub suspended: bool,
 }

@@ -10,20 +10,21 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use board::{FolderState, ProvedBy, PublicationFault};
-use branch::cycle::{Catalogs, CycleOutcome, CycleRequest, DraftResult, Workshop};
+use branch::cycle::{Catalogs, CycleOutcome, CycleRequest, DraftResult, Keyring, Workshop};
 use branch::state::{Draft, DraftKind, WriteId};
 use branch::{BranchIdentity, CommitWindow, TargetConfig};
-use manifests::{PruneMode, TypeCatalog};
+use manifests::{Encryption, PruneMode, TypeCatalog};
 use model::sanitize::sanitize;
 use model::{
     Author, BranchName, Change, Collection, CommitId, Content, Contents, Delivery, FileEntry,
-    FolderPath, GitBranchKey, LiveObject, Namespace, Now, ObjectName, Operation, RepoPath,
-    RepositoryUrl, Scope, Selector, ServedType, Signature, TargetKey, TypeId,
+    FolderPath, GitBranchKey, LiveObject, Namespace, Now, ObjectName, Operation, RefusalCode,
+    RepoPath, RepositoryUrl, Scope, Selector, ServedType, Signature, TargetKey, TypeId,
 };
 use repository::{
     Advertisement, Attempt, CommitText, Head, ObjectFormat, Pack, PushOutcome, PushRequest, Remote,
     RemoteError, Store, TreeEdit,
 };
+use sealing::{NewIdentity, SealedDocument};
 use tempfile::TempDir;
 
 /// What the server does with the next push.
@@ -157,9 +158,20 @@ impl Catalogs for NoCatalog {
     }
 }
 
+/// The same keys for every target, and they can be taken away.
+#[derive(Clone, Default)]
+struct Keys(Arc<Mutex<Option<Arc<Encryption>>>>);
+
+impl Keyring for Keys {
+    fn encryption(&self, _: &TargetKey) -> Option<Arc<Encryption>> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
 /// A workshop before a server.
 struct Scene {
     line: Line,
+    keyring: Keys,
     workshop: Workshop,
     _folder: TempDir,
 }
@@ -189,14 +201,17 @@ impl Scene {
             parent,
         };
         let remote: Box<dyn Remote> = Box::new(line.clone());
+        let keyring = Keys::default();
         let workshop = Workshop::new(
             identity,
             remote,
             Arc::new(NoCatalog),
+            Arc::new(keyring.clone()),
             &folder.path().join("store"),
         );
         Self {
             line,
+            keyring,
             workshop,
             _folder: folder,
         }
@@ -242,6 +257,7 @@ fn target(folder: &str) -> Arc<TargetConfig> {
         prune: PruneMode::OnEvent,
         serialize_namespace: None,
         placement: manifests::Placement::default(),
+        encryption: None,
         suspended: false,
     })
 }
@@ -479,4 +495,69 @@ fn what_the_branch_holds_already_makes_no_commit_and_is_proved() {
     assert_eq!((outcome.fault, outcome.published), (None, None));
     assert_eq!(outcome.base.unwrap().by, ProvedBy::Fetch);
     scene.server(|server| assert_eq!(server.pushes, 0));
+}
+
+/// A Secret that was changed.
+fn secret(value: &str) -> Change {
+    let object = serde_json::json!({
+        "apiVersion": "v1", "kind": "Secret", "type": "Opaque",
+        "metadata": {"name": "db", "namespace": "team-a"}, "data": {"password": value},
+    });
+    let live = LiveObject {
+        served: Arc::new(ServedType {
+            type_id: TypeId::new("", "secrets"),
+            version: "v1".to_owned(),
+            kind: "Secret".to_owned(),
+            namespaced: true,
+            sensitive: true,
+        }),
+        value: object.as_object().unwrap().clone(),
+    };
+    Change::Upsert {
+        object: Arc::new(sanitize(&live).unwrap()),
+        operation: Operation::Update,
+    }
+}
+
+#[test]
+fn se_1_a_secret_is_sealed_also_on_the_commit_of_somebody_else_and_refused_without_keys() {
+    const PATH: &str = "apps/team-a/secrets/db.sops.yaml";
+    let mut scene = Scene::with_document();
+    let apps = target("apps");
+    let ours = NewIdentity::generate();
+    let encryption = Encryption {
+        recipients: [ours.recipient()].into(),
+        identities: Arc::new(ours.identities()),
+        fingerprint_key: None,
+    };
+    *scene.keyring.0.lock().unwrap() = Some(Arc::new(encryption));
+    scene.server(|server| server.next = Push::Loses("other/x.txt", "theirs"));
+    let outcome = scene.run(request(&[&apps], vec![draft(1, &apps, secret("b3JjaGlk"))]));
+    assert_eq!(outcome.fault, None);
+    let text = scene.server(|server| server.file(PATH));
+    assert!(
+        text.contains("ENC[AES256_GCM") && !text.contains("b3JjaGlk"),
+        "{text}"
+    );
+    assert!(
+        text.contains("2023-11-14T22:13:20Z"),
+        "the moment of the write: {text}"
+    );
+    let document = SealedDocument::read(&text).unwrap();
+    let open = document.open(&ours.identities()).unwrap();
+    assert_eq!(open.plaintext().expose()["data"]["password"], "b3JjaGlk");
+
+    *scene.keyring.0.lock().unwrap() = None;
+    let outcome = scene.run(request(&[&apps], vec![draft(2, &apps, secret("bmV3"))]));
+    let DraftResult::Judged(verdict) = &outcome.drafts[0].result else {
+        panic!("{:?}", outcome.drafts);
+    };
+    assert!(verdict.write.is_none());
+    let codes: Vec<_> = verdict
+        .refused
+        .values()
+        .map(|refusal| refusal.code)
+        .collect();
+    assert_eq!(codes, [RefusalCode::EncryptionNotConfigured]);
+    assert_eq!(scene.server(|server| server.file(PATH)), text);
 }

@@ -12,11 +12,19 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::catalogs::CatalogsByTarget;
+use crate::keyring::KeysByTarget;
 use crate::order::{BranchOrder, SourceOrder};
 use crate::placement::Incarnation;
 use crate::sink::BranchSink;
 use crate::stores;
 use crate::supervisor::Settings;
+
+/// What branch writers look up about their targets.
+#[derive(Clone, Default)]
+pub(crate) struct Lookups {
+    pub(crate) catalogs: CatalogsByTarget,
+    pub(crate) keyring: KeysByTarget,
+}
 
 /// A branch writer that runs.
 pub(crate) struct BranchSlot {
@@ -52,14 +60,14 @@ pub(crate) fn enlist_branch(
     order: &BranchOrder,
     incarnation: Incarnation,
     settings: &Settings,
-    catalogs: &CatalogsByTarget,
+    lookups: &Lookups,
     calls: CancellationToken,
 ) -> Result<(BranchActor, BranchSlot), String> {
     let store = stores::of(&settings.data_dir, &order.uid);
-    let workshop = workshop(order, &store, catalogs, &calls)?;
+    let workshop = workshop(order, &store, lookups, &calls)?;
     let spare = {
-        let (order, catalogs, calls) = (order.clone(), catalogs.clone(), calls.clone());
-        move || workshop_or_log(&order, &store, &catalogs, &calls)
+        let (order, lookups, calls) = (order.clone(), lookups.clone(), calls.clone());
+        move || workshop_or_log(&order, &store, &lookups, &calls)
     };
     let around = Surroundings {
         clock: Arc::clone(&settings.clock),
@@ -96,14 +104,15 @@ pub(crate) fn enlist_branch(
 fn workshop(
     order: &BranchOrder,
     store: &Path,
-    catalogs: &CatalogsByTarget,
+    lookups: &Lookups,
     calls: &CancellationToken,
 ) -> Result<Workshop, String> {
     let remote = (order.remote)(calls.clone())?;
     Ok(Workshop::new(
         order.identity.clone(),
         remote,
-        Arc::new(catalogs.clone()),
+        Arc::new(lookups.catalogs.clone()),
+        Arc::new(lookups.keyring.clone()),
         store,
     ))
 }
@@ -111,10 +120,10 @@ fn workshop(
 fn workshop_or_log(
     order: &BranchOrder,
     store: &Path,
-    catalogs: &CatalogsByTarget,
+    lookups: &Lookups,
     calls: &CancellationToken,
 ) -> Option<Workshop> {
-    workshop(order, store, catalogs, calls)
+    workshop(order, store, lookups, calls)
         .inspect_err(|error| tracing::error!(branch = %order.identity.key, "cannot reach the remote: {error}"))
         .ok()
 }

@@ -11,6 +11,7 @@
 
 mod catalogs;
 mod crew;
+mod keyring;
 pub mod order;
 mod placement;
 mod restarts;
@@ -18,5 +19,7 @@ mod sink;
 mod stores;
 mod supervisor;
 
-pub use order::{BranchOrder, FleetGone, FleetHandle, MirrorOrder, RemoteFactory, SourceOrder};
+pub use order::{
+    BranchOrder, FleetGone, FleetHandle, MirrorOrder, RemoteFactory, SourceOrder, TargetEncryption,
+};
 pub use supervisor::{Fleet, Settings};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use board::DirectoryReader;
 use branch::{BranchIdentity, TargetConfig};
+use manifests::Encryption;
 use model::{
     Collection, GitBranchKey, GitProviderKey, KubeProviderKey, Millis, Signature, TargetKey, Uid,
 };
@@ -63,10 +64,27 @@ pub struct MirrorOrder {
     pub source: KubeProviderKey,
     /// What the branch writer has to know.
     pub config: TargetConfig,
+    /// For whom sensitive objects are encrypted; `None` refuses them.
+    pub encryption: Option<TargetEncryption>,
     /// What is mirrored.
     pub rules: Vec<RuleDeclaration>,
     /// Counts the orders of the target, so that readers of the board can tell which one was answered.
     pub generation: u64,
+}
+
+/// For whom a target's sensitive objects are encrypted.
+#[derive(Debug, Clone)]
+pub struct TargetEncryption {
+    /// Names the recipients and the keys at hand without showing a private one. Equal stamps mean equal keys.
+    pub stamp: String,
+    /// The recipients and the keys.
+    pub encryption: Arc<Encryption>,
+}
+
+impl PartialEq for TargetEncryption {
+    fn eq(&self, other: &Self) -> bool {
+        self.stamp == other.stamp
+    }
 }
 
 /// Asks the fleet for something. Cloning is cheap.

@@ -128,8 +128,10 @@ mod tests {
                 prune: manifests::PruneMode::OnEvent,
                 serialize_namespace: None,
                 placement: manifests::Placement::default(),
+                encryption: None,
                 suspended: false,
             },
+            encryption: None,
             rules: Vec::new(),
             generation,
         }

@@ -98,9 +98,9 @@ impl TargetReadiness {
             EncryptionGate::NotRequired => (
                 Verdict::Met,
                 "NotRequired",
-                "no encryption is configured; sensitive objects are refused",
+                "encryption is not turned on by spec.encryption.age.enabled; sensitive objects are refused",
             ),
-            EncryptionGate::Ready => (Verdict::Met, SUCCEEDED, "the recipients are known"),
+            EncryptionGate::Ready { message } => (Verdict::Met, SUCCEEDED, message.as_str()),
             EncryptionGate::Problem { kind, message } => {
                 (Verdict::Stalled, kind.reason(), message.as_str())
             }

@@ -12,6 +12,7 @@ use model::Millis;
 use crate::claims::ClaimDesk;
 use crate::events::Herald;
 use crate::failure::Failure;
+use crate::fingerprint_key::FingerprintKeys;
 use crate::place::Place;
 use crate::routes::Wakes;
 use crate::settings::Settings;
@@ -25,6 +26,7 @@ pub(crate) struct Context {
     pub(crate) herald: Herald,
     pub(crate) wakes: Wakes,
     pub(crate) settings: Settings,
+    pub(crate) fingerprint_key: FingerprintKeys,
     pub(crate) clock: Arc<dyn branch::Clock>,
 }
 

@@ -23,6 +23,7 @@ pub(crate) fn settings() -> Settings {
         allow_git_http: false,
         git_proxy: ProxyPolicy::Direct,
         git_limits: Limits::RECOMMENDED,
+        namespace: model::Namespace::new("ops").unwrap(),
         instance: "test".to_owned(),
     }
 }

@@ -22,6 +22,7 @@ mod claims;
 mod context;
 mod events;
 mod failure;
+mod fingerprint_key;
 mod metrics;
 mod proof;
 mod remote_access;

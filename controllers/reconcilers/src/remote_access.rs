@@ -210,6 +210,7 @@ mod tests {
             allow_git_http,
             git_proxy: ProxyPolicy::Direct,
             git_limits: Limits::RECOMMENDED,
+            namespace: model::Namespace::new("ops").unwrap(),
             instance: "test".to_owned(),
         }
     }

@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use crate::claims::{self, Questions};
 use crate::context::{Context, Stores};
 use crate::events::{EventWriter, Herald};
+use crate::fingerprint_key::FingerprintKeys;
 use crate::follow::{self, Change};
 use crate::kind;
 use crate::metrics::DroppedEvents;
@@ -104,6 +105,7 @@ impl Reconcilers {
             herald,
             wakes,
             settings,
+            fingerprint_key: FingerprintKeys::default(),
             clock,
         };
         Ok(Self {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use model::Sensitivity;
+use model::{Namespace, Sensitivity};
 use policy::InClusterConsent;
 use repository::{Limits, ProxyPolicy};
 
@@ -25,6 +25,8 @@ pub struct Settings {
     pub git_proxy: ProxyPolicy,
     /// The bounds on one conversation with a Git server.
     pub git_limits: Limits,
+    /// The namespace that the operator runs in; it keeps a key of its own there.
+    pub namespace: Namespace,
     /// The name of this process, as Events report it.
     pub instance: String,
 }

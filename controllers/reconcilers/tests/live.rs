@@ -227,6 +227,7 @@ fn settings() -> Settings {
         allow_git_http: true,
         git_proxy: ProxyPolicy::Direct,
         git_limits: Limits::RECOMMENDED,
+        namespace: model::Namespace::new("ops").expect("because the name is valid"),
         instance: "test".to_owned(),
     }
 }

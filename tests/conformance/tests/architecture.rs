@@ -28,6 +28,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "model",
             "manifests",
+            "sealing",
             "policy",
             "crds",
             "board",

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use board::FolderState;
-use manifests::{Decision, FileContent, FileEdit, Intent, Mode, Outcome};
+use manifests::{Decision, FileContent, FileEdit, Intent, Outcome};
 use model::{Change, FileTree, Files, FolderPath, Refusal, ResourceId};
 use repository::{StoreError, TreeEdit};
 
@@ -46,7 +46,13 @@ impl Cycle<'_> {
             Ok(snapshot) => snapshot,
             Err(error) => return refuse_folder(&error, &target.folder),
         };
-        let outcome = self.plan(&snapshot.files, &intents(draft), &policy)?;
+        let outcome = self.plan(
+            &snapshot.files,
+            &intents(draft),
+            &policy,
+            &target.key,
+            draft.closed_at,
+        )?;
         if !outcome.folder.is_accepted() {
             return Ok(DraftResult::FolderRefused(outcome.folder.issues().to_vec()));
         }
@@ -135,7 +141,7 @@ impl Cycle<'_> {
                         files: &files,
                         contents: store,
                     };
-                    let verdict = folders.plan(tree, &[], &policy, Mode::Inspect)?.folder;
+                    let verdict = folders.inspect(tree, &policy)?.folder;
                     if verdict.is_accepted() {
                         FolderState::Accepted
                     } else {

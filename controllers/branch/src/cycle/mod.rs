@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::message::TargetConfig;
 use crate::state::{Draft, PendingWrite, WriteId};
-pub use workshop::{Catalogs, Workshop};
+pub use workshop::{Catalogs, Keyring, Workshop};
 
 /// What one cycle is asked to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

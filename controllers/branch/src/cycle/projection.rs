@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use manifests::{FileEdit, Intent, Mode, Outcome, Policy, PruneMode};
-use model::{Author, CommitId, FileTree, Files, Now, RefusalScope};
+use manifests::{FileEdit, Intent, Outcome, Policy, PruneMode};
+use model::{Author, CommitId, FileTree, Files, Now, RefusalScope, TargetKey};
 use repository::{Attempt, CommitText, StoreError};
 
 use super::fault::{folder_refusal, from_store, store_fault};
-use super::workshop::{Cycle, Projection, Workshop};
+use super::workshop::{Cycle, Keys, Projection, Workshop};
 use super::{DraftResult, Fault, Replay};
 use crate::state::{PendingWrite, WriteId};
 
@@ -53,7 +53,13 @@ impl Cycle<'_> {
             Err(error) => return self.replay_nowhere(write, &error),
         };
         let intents = [Intent::Replay(write.actions.clone())];
-        let outcome = self.plan(&snapshot.files, &intents, &policy)?;
+        let outcome = self.plan(
+            &snapshot.files,
+            &intents,
+            &policy,
+            &write.target.key,
+            write.closed_at,
+        )?;
         let refusals = if outcome.folder.is_accepted() {
             outcome.refusals().cloned().collect()
         } else {
@@ -146,16 +152,19 @@ impl Cycle<'_> {
         }
     }
 
-    /// Plans on what the attempt's last commit holds.
+    /// Plans on what the attempt's last commit holds, for a write of the given moment.
     pub(super) fn plan(
         &mut self,
         files: &Files,
         intents: &[Intent],
         policy: &Policy,
+        target: &TargetKey,
+        at: Now,
     ) -> Result<Outcome, Fault> {
         let Workshop {
             projection,
             folders,
+            keyring,
             ..
         } = &mut *self.shop;
         let projection = projection.as_ref().ok_or_else(no_projection)?;
@@ -163,7 +172,11 @@ impl Cycle<'_> {
             files,
             contents: &projection.attempt,
         };
-        folders.plan(tree, intents, policy, Mode::Apply)
+        let keys = keyring.encryption(target).map(|encryption| Keys {
+            encryption,
+            sealed_at: at,
+        });
+        folders.plan(tree, intents, policy, keys)
     }
 
     pub(super) fn attempt(&mut self) -> Result<&mut Attempt, Fault> {

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use board::{ProvedBy, PublicationFault};
 use manifests::plan::Defaults;
-use manifests::{Folder, Intent, Mode, Outcome, Policy, TypeCatalog};
-use model::{CommitId, FileTree, FolderPath, ServedType, TargetKey};
+use manifests::{Encryption, Folder, Intent, Mode, Outcome, Policy, Sealing, TypeCatalog};
+use model::{CommitId, FileTree, FolderPath, Now, ServedType, TargetKey};
+use rand::Rng as _;
 use repository::{Attempt, ObjectFormat, Remote, Store};
 
 use super::fault::{from_read, from_remote, from_store, store_fault};
@@ -30,11 +31,19 @@ pub trait Catalogs: Send + Sync {
     }
 }
 
+/// Knows for whom each target's sensitive objects are encrypted. Keys have a way of their own, because messages
+/// may be recorded.
+pub trait Keyring: Send + Sync {
+    /// Returns for whom, as it is known now; `None` refuses sensitive objects.
+    fn encryption(&self, target: &TargetKey) -> Option<Arc<Encryption>>;
+}
+
 /// Owns everything that the Git job changes. Handed to the job by value and back.
 pub struct Workshop {
     pub(super) identity: BranchIdentity,
     pub(super) remote: Box<dyn Remote>,
     pub(super) catalogs: Arc<dyn Catalogs>,
+    pub(super) keyring: Arc<dyn Keyring>,
     pub(super) folder: PathBuf,
     pub(super) store: Option<Store>,
     pub(super) ground: Option<Ground>,
@@ -54,13 +63,33 @@ impl Folders {
         tree: FileTree<'_>,
         intents: &[Intent],
         policy: &Policy,
-        mode: Mode,
+        keys: Option<Keys>,
     ) -> Result<Outcome, Fault> {
         let folder = self
             .0
             .entry(policy.folder.clone())
             .or_insert_with(|| Folder::new(policy.folder.clone()));
-        manifests::plan(folder, tree, intents, policy, mode, None)
+        let mut random = |bytes: &mut [u8]| rand::rng().fill_bytes(bytes);
+        let sealing = keys.as_ref().map(|keys| Sealing {
+            encryption: &keys.encryption,
+            random: &mut random,
+            now: keys.sealed_at.wall,
+        });
+        manifests::plan(folder, tree, intents, policy, Mode::Apply, sealing)
+            .map_err(|error| from_read(&error))
+    }
+
+    /// Judges what a commit holds and plans nothing.
+    pub(super) fn inspect(
+        &mut self,
+        tree: FileTree<'_>,
+        policy: &Policy,
+    ) -> Result<Outcome, Fault> {
+        let folder = self
+            .0
+            .entry(policy.folder.clone())
+            .or_insert_with(|| Folder::new(policy.folder.clone()));
+        manifests::plan(folder, tree, &[], policy, Mode::Inspect, None)
             .map_err(|error| from_read(&error))
     }
 
@@ -68,6 +97,13 @@ impl Folders {
     pub(super) fn keep(&mut self, is_used: impl Fn(&FolderPath) -> bool) {
         self.0.retain(|path, _| is_used(path));
     }
+}
+
+/// What sensitive objects of one write are sealed with.
+pub(super) struct Keys {
+    pub(super) encryption: Arc<Encryption>,
+    /// The moment of the write, which sealed files state as their last change.
+    pub(super) sealed_at: Now,
 }
 
 /// What is built on: the branch's tip, or its parent while the branch is not on the remote.
@@ -111,12 +147,14 @@ impl Workshop {
         identity: BranchIdentity,
         remote: Box<dyn Remote>,
         catalogs: Arc<dyn Catalogs>,
+        keyring: Arc<dyn Keyring>,
         folder: &Path,
     ) -> Self {
         Self {
             identity,
             remote,
             catalogs,
+            keyring,
             folder: folder.to_owned(),
             store: None,
             ground: None,

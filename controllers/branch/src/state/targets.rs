@@ -43,6 +43,9 @@ impl Targets {
         match self.states.get_mut(&key) {
             Some(state) => {
                 let same_folder = state.config.folder == config.folder;
+                if *state.config != *config {
+                    state.reconsider_refusals();
+                }
                 state.config = config;
                 !same_folder
             }
@@ -109,13 +112,9 @@ impl Targets {
 
     /// Somebody else changed the branch: what was refused before may be writable now.
     pub(super) fn reconsider_refusals(&mut self) {
-        for state in self.states.values_mut() {
-            let reconsidered = state
-                .refused
-                .values()
-                .filter_map(|(_, collection)| collection.clone());
-            state.lost.extend(reconsidered);
-        }
+        self.states
+            .values_mut()
+            .for_each(TargetState::reconsider_refusals);
     }
 }
 
@@ -131,6 +130,15 @@ impl TargetState {
             last_commit: None,
             lost: BTreeSet::new(),
         }
+    }
+
+    /// What was refused may be writable now, so a fresh snapshot of its collections is asked for.
+    fn reconsider_refusals(&mut self) {
+        let reconsidered = self
+            .refused
+            .values()
+            .filter_map(|(_, collection)| collection.clone());
+        self.lost.extend(reconsidered);
     }
 
     /// Moves a collection forward; a later snapshot never takes back that the first one was published.
@@ -169,5 +177,72 @@ impl TargetState {
             by_type,
             changed_at: self.retention_changed_at,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{
+        Actor, FolderPath, Namespace, ObjectName, RefusalCode, RefusalScope, Scope, Selector,
+        TypeId,
+    };
+
+    use super::*;
+    use crate::message::CommitWindow;
+
+    fn config(encryption: Option<&str>) -> TargetConfig {
+        TargetConfig {
+            key: TargetKey::new(
+                Namespace::new("team-a").unwrap(),
+                ObjectName::new("apps").unwrap(),
+            ),
+            folder: FolderPath::root(),
+            window: CommitWindow {
+                idle: 1,
+                longest: 1,
+            },
+            prune: manifests::PruneMode::OnEvent,
+            serialize_namespace: None,
+            placement: manifests::Placement::default(),
+            encryption: encryption.map(str::to_owned),
+            suspended: false,
+        }
+    }
+
+    #[test]
+    fn other_settings_ask_again_for_what_was_refused() {
+        let mut targets = Targets::default();
+        targets.configure(config(None));
+        let key = config(None).key;
+        let namespace = Namespace::new("team-a").unwrap();
+        let collection = Collection {
+            type_id: TypeId::new("", "secrets"),
+            scope: Scope::Namespace(namespace.clone()),
+            selector: Selector::everything(),
+        };
+        let id = ResourceId {
+            type_id: TypeId::new("", "secrets"),
+            namespace: Some(namespace),
+            name: ObjectName::new("db").unwrap(),
+        };
+        let refusal = Refusal {
+            code: RefusalCode::EncryptionNotConfigured,
+            scope: RefusalScope::Object,
+            issue: None,
+            object: Some(id.clone()),
+            at: None,
+            actor: Actor::Platform,
+            message: "a sensitive object needs encryption".to_owned(),
+            remedy: "set spec.encryption".to_owned(),
+        };
+        let state = targets.get_mut(&key).unwrap();
+        state
+            .refused
+            .insert(id, (refusal, Some(collection.clone())));
+        targets.configure(config(None));
+        let needed = |targets: &mut Targets| targets.get_mut(&key).unwrap().resync_needed();
+        assert_eq!(needed(&mut targets), [], "nothing is different");
+        targets.configure(config(Some("for a")));
+        assert_eq!(needed(&mut targets), [collection]);
     }
 }

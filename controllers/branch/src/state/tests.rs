@@ -53,6 +53,7 @@ fn config(name: &str) -> BranchMessage {
         prune: manifests::PruneMode::OnEvent,
         serialize_namespace: None,
         placement: manifests::Placement::default(),
+        encryption: None,
         suspended: false,
     }))
 }

@@ -20,8 +20,7 @@ use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::catalogs::CatalogsByTarget;
-use crate::crew::{BranchSlot, SourceSlot, enlist_branch, enlist_source};
+use crate::crew::{BranchSlot, Lookups, SourceSlot, enlist_branch, enlist_source};
 use crate::order::{BranchOrder, Command, FleetHandle, MirrorOrder, SourceOrder};
 use crate::placement::{Due, Incarnation, Placements};
 use crate::restarts::{Restarts, Who};
@@ -59,7 +58,7 @@ pub struct Fleet {
     settings: Settings,
     commands: mpsc::Receiver<Command>,
     directory: DirectoryWriter,
-    catalogs: CatalogsByTarget,
+    lookups: Lookups,
     branches: BTreeMap<GitBranchKey, BranchSlot>,
     sources: BTreeMap<KubeProviderKey, SourceSlot>,
     placements: Placements,
@@ -90,7 +89,7 @@ impl Fleet {
             settings,
             commands,
             directory,
-            catalogs: CatalogsByTarget::default(),
+            lookups: Lookups::default(),
             branches: BTreeMap::new(),
             sources: BTreeMap::new(),
             placements: Placements::default(),
@@ -205,7 +204,7 @@ impl Fleet {
         let incarnation = self.new_incarnation();
         let key = order.identity.key.clone();
         let calls = self.calls.child_token();
-        match enlist_branch(&order, incarnation, &self.settings, &self.catalogs, calls) {
+        match enlist_branch(&order, incarnation, &self.settings, &self.lookups, calls) {
             Ok((actor, slot)) => {
                 let cancel = slot.cancel.clone();
                 let name = key.clone();
@@ -274,14 +273,14 @@ impl Fleet {
         if let Some(before) = self.placements.set(order) {
             self.take_away(&before).await;
         }
-        self.publish_catalogs();
+        self.publish_targets();
     }
 
     async fn withdraw(&mut self, target: &TargetKey) {
         if let Some(before) = self.placements.remove(target) {
             self.take_away(&before).await;
         }
-        self.publish_catalogs();
+        self.publish_targets();
     }
 
     /// Takes a target away from where it was: first the watches, then the folder.

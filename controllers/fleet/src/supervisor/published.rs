@@ -1,4 +1,7 @@
-//! What everybody may see of the fleet: who runs, and which kinds the cluster of each target serves.
+//! What everybody may see of the fleet: who runs, which kinds the cluster of each target serves, and
+//! for whom it encrypts.
+
+use std::sync::Arc;
 
 use board::{BranchEntry, Directory, SourceEntry};
 
@@ -29,14 +32,22 @@ impl Fleet {
             branches: branches.collect(),
             sources: sources.collect(),
         });
-        self.publish_catalogs();
+        self.publish_targets();
     }
 
-    pub(super) fn publish_catalogs(&self) {
+    pub(super) fn publish_targets(&self) {
         let readers = self.placements.iter().filter_map(|(target, placement)| {
             let source = self.sources.get(&placement.order.source)?;
             Some((target.clone(), source.catalog.clone()))
         });
-        self.catalogs.set(readers.collect());
+        self.lookups.catalogs.set(readers.collect());
+        let orders = self.placements.iter().map(|(target, placement)| {
+            let encryption = placement.order.encryption.as_ref();
+            let keys = encryption.map(|encryption| Arc::clone(&encryption.encryption));
+            (target, &placement.order.branch, keys)
+        });
+        self.lookups
+            .keyring
+            .set(orders, |branch| self.branches.contains_key(branch));
     }
 }

@@ -36,6 +36,9 @@ pub(crate) struct Planner<'a, 's> {
     newcomers: Newcomers,
     placed: BTreeMap<ResourceId, (Arc<DesiredObject>, Placed)>,
     sealed: BTreeMap<RepoPath, (ResourceId, SealedBytes)>,
+    /// Whether something is sealed.
+    seals: bool,
+    /// Whether something is sealed that no configuration of SOPS covers.
     uncovered: bool,
     decisions: BTreeMap<ResourceId, Decision>,
 }
@@ -57,6 +60,7 @@ impl<'a, 's> Planner<'a, 's> {
             newcomers: Newcomers::new(),
             placed: BTreeMap::new(),
             sealed: BTreeMap::new(),
+            seals: false,
             uncovered: false,
             decisions: BTreeMap::new(),
         }
@@ -74,7 +78,7 @@ impl<'a, 's> Planner<'a, 's> {
         }
         self.admit()?;
         let mut edits = self.edit_files()?;
-        edits.extend(self.sops_config());
+        edits.extend(self.sops_config()?);
         if self.policy.bootstrap && self.folder.is_empty() && !edits.is_empty() {
             edits.extend(bootstrap::files(&self.policy.folder));
             edits.sort_by(|a, b| a.path.cmp(&b.path));
@@ -180,6 +184,7 @@ impl<'a, 's> Planner<'a, 's> {
         match sealing.update(object, &held) {
             Ok(Sealed::Unchanged) => Ok(Decision::NoChange),
             Ok(Sealed::New(bytes)) => {
+                self.seals = true;
                 self.sealed
                     .insert(document.path.clone(), (id.clone(), bytes));
                 Ok(Decision::Edited {
@@ -224,6 +229,7 @@ impl<'a, 's> Planner<'a, 's> {
                 return Ok(Some(refuse::unsealed(id, None, message, why.remedy)));
             }
         }
+        self.seals = true;
         self.uncovered |= config.is_none();
         let folder = self.folder;
         if let Some(plain) = folder.find(id) {
@@ -233,18 +239,33 @@ impl<'a, 's> Planner<'a, 's> {
         Ok(None)
     }
 
-    /// Returns the configuration of SOPS that comes with the first sealed document that no file covers (D57).
-    fn sops_config(&self) -> Option<FileEdit> {
-        let sealing = self.sealing.as_ref()?;
-        if !self.policy.bootstrap || !self.uncovered {
-            return None;
+    /// Returns the configuration of SOPS that comes with the first sealed document that no file covers (D57), or
+    /// with the next one after its recipients changed, while nobody edited it (D22b).
+    fn sops_config(&mut self) -> Result<Option<FileEdit>, ReadError> {
+        let path = self.policy.folder.join(sealing::sops_config::CONFIG_NAME);
+        let (Some(sealing), Ok(path)) = (&self.sealing, path) else {
+            return Ok(None);
+        };
+        if !self.policy.bootstrap || !self.seals {
+            return Ok(None);
         }
-        let text = sealing::sops_config::bootstrap(&sealing.encryption.recipients);
-        Some(FileEdit {
-            path: self.policy.folder.join(".sops.yaml").ok()?,
+        let recipients = &sealing.encryption.recipients;
+        let is_due = if self.tree.files.get(&path).is_some() {
+            let open = self.texts.open(&path)?;
+            let text = open.text.as_deref().unwrap_or_default();
+            sealing::sops_config::bootstrapped_for(text).is_some_and(|held| held != *recipients)
+        } else {
+            self.uncovered
+        };
+        if !is_due {
+            return Ok(None);
+        }
+        let text = sealing::sops_config::bootstrap(recipients);
+        Ok(Some(FileEdit {
+            path,
             content: FileContent::Plain(text.into_bytes()),
             held_secret: false,
-        })
+        }))
     }
 
     /// Chooses the place of a new document. Whether it may have it is decided when all places are known.

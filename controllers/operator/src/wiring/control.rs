@@ -134,6 +134,7 @@ fn reconciler_settings(settings: &Settings) -> reconcilers::Settings {
             call_timeout: settings.git.call_timeout,
             ..Limits::RECOMMENDED
         },
+        namespace: settings.identity.namespace.clone(),
         instance: settings.identity.pod_name.clone(),
     }
 }

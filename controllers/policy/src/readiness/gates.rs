@@ -19,10 +19,13 @@ pub enum ReadyGate {
 /// Whether sensitive objects can be encrypted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EncryptionGate {
-    /// No encryption is configured.
+    /// No encryption is turned on.
     NotRequired,
     /// The recipients are known.
-    Ready,
+    Ready {
+        /// For whom, and what a person still has to do.
+        message: String,
+    },
     /// It is configured and does not work.
     Problem {
         /// What kind of problem.

@@ -40,12 +40,14 @@ pub(super) fn order(observed: &Observed) -> Result<MirrorOrder, TargetProblem> {
             holder,
         });
     }
-    let config = config::read(
+    let mut config = config::read(
         &observed.key,
         &observed.subject.object,
         &observed.sensitivity,
     )
     .map_err(TargetProblem::InvalidConfig)?;
+    let encryption = observed.encryption.order.as_ref();
+    config.encryption = encryption.map(|encryption| encryption.stamp.clone());
     let claims: Vec<PathClaim> = observed.siblings.iter().filter_map(claim).collect();
     if let Some(winner) = path_conflicts(&claims).remove(&observed.key) {
         return Err(TargetProblem::PathConflict {
@@ -63,6 +65,7 @@ pub(super) fn order(observed: &Observed) -> Result<MirrorOrder, TargetProblem> {
         branch: GitBranchKey::from(branch),
         source,
         config,
+        encryption: observed.encryption.order.clone(),
         rules: rules.collect(),
         generation: 0,
     })

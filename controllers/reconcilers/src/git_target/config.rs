@@ -12,7 +12,7 @@ const DEFAULT_IDLE: Millis = 5_000;
 const DEFAULT_LONGEST: Millis = 60_000;
 
 /// Reads the settings, or lists everything that is wrong with them. Placement is judged against the types that
-/// hold secrets.
+/// hold secrets; for whom they are encrypted is not known here.
 pub(super) fn read(
     key: &TargetKey,
     target: &GitTarget,
@@ -38,6 +38,7 @@ pub(super) fn read(
             prune: prune(target),
             serialize_namespace: target.spec.serialize_namespace,
             placement,
+            encryption: None,
             suspended: target.spec.suspend.unwrap_or(false),
         }),
         Ok(_) => Err(problems),

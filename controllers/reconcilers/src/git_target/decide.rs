@@ -49,11 +49,8 @@ pub(super) fn decide(observed: &Observed, settings: &Settings) -> Decision {
         Ok(order) => (Some(order), None),
         Err(problem) => (None, Some(problem)),
     };
-    let encryption = gates::encryption(observed);
-    let usable = matches!(
-        encryption,
-        policy::EncryptionGate::NotRequired | policy::EncryptionGate::Ready
-    );
+    let encryption = observed.encryption.gate.clone();
+    let usable = !matches!(encryption, policy::EncryptionGate::Problem { .. });
     let order = admitted
         .as_ref()
         .filter(|_| usable && !is_leaving(observed.subject.object.as_ref()));

@@ -6,24 +6,11 @@ use board::{
 use crds::conditions::Reason;
 use model::{Refusal, RefusalCode};
 use policy::{
-    EncryptionGate, EncryptionProblem, FirstReplay, Outage, PathGate, ReadyGate, RenderGate,
-    SourceGate, StreamGate, StreamTrouble,
+    FirstReplay, Outage, PathGate, ReadyGate, RenderGate, SourceGate, StreamGate, StreamTrouble,
 };
 
 use super::observe::Observed;
 use crate::convert::{conditions, times};
-
-pub(super) fn encryption(observed: &Observed) -> EncryptionGate {
-    let asked = observed.subject.object.spec.encryption.as_ref();
-    match asked {
-        None => EncryptionGate::NotRequired,
-        Some(_) => EncryptionGate::Problem {
-            kind: EncryptionProblem::InvalidConfig,
-            message: "spec.encryption: not supported by this version; remove it, and sensitive objects are refused"
-                .to_owned(),
-        },
-    }
-}
 
 pub(super) fn branch(observed: &Observed) -> ReadyGate {
     let subject = &observed.subject;

@@ -4,6 +4,7 @@ mod admission;
 mod apply;
 mod config;
 mod decide;
+mod encryption;
 mod gates;
 mod observe;
 #[cfg(test)]
@@ -52,7 +53,8 @@ impl Kind for GitTargets {
         if memory.uid != uid {
             self.begin_anew(place, uid, memory).await?;
         }
-        let observed = observe::observe(&self.0, place, object, memory);
+        let encryption = encryption::prepare(&self.0, place, &object).await?;
+        let observed = observe::observe(&self.0, place, object, encryption, memory);
         let decision = decide::decide(&observed, &self.0.settings);
         apply::apply(&self.0, &observed, decision, memory).await
     }

@@ -1,4 +1,4 @@
-//! Reads the GitTarget, what it refers to, its rivals for the folder, its rules, and the actors' boards.
+//! Reads the GitTarget, what it refers to (its Secret was read before), its rivals for the folder, its rules, and the actors' boards.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use model::{Collection, GitBranchKey, KubeProviderKey, Millis, Sensitivity, Targ
 use policy::Consumer;
 
 use super::Memory;
+use super::encryption::Prepared;
 use crate::context::{Context, fresh_request, git_branch_of, kube_provider_of};
 use crate::convert::grants;
 use crate::place::Place;
@@ -23,6 +24,8 @@ pub(super) struct Observed {
     /// Every KubeProvider: any of them may carry the audit route of this target's.
     pub(super) providers: Vec<Arc<KubeProvider>>,
     pub(super) rules: Vec<Arc<WatchRule>>,
+    /// For whom sensitive objects are encrypted.
+    pub(super) encryption: Prepared,
     /// The types that hold secrets.
     pub(super) sensitivity: Sensitivity,
     /// What the branch writer last published; `None` while none runs.
@@ -53,6 +56,7 @@ pub(super) fn observe(
     context: &Context,
     place: &Place,
     object: Arc<GitTarget>,
+    encryption: Prepared,
     memory: &Memory,
 ) -> Observed {
     let stores = &context.stores;
@@ -82,6 +86,7 @@ pub(super) fn observe(
         siblings: siblings.collect(),
         providers: stores.kube_providers.state(),
         rules: stores.rules_of(place),
+        encryption,
         sensitivity: context.settings.sensitivity.clone(),
         branch_view: branch.map(|entry| entry.view.now()),
         source_view: source.map(|entry| entry.view.now()),

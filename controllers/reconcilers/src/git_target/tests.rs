@@ -8,14 +8,17 @@ use board::{
     TargetView,
 };
 use crds::{GitBranch, GitTarget, KubeProvider, WatchRule};
+use fleet::TargetEncryption;
 use manifests::placement::TypeKey;
 use model::{
     Actor, BranchName, Collection, CommitId, GitBranchKey, Refusal, RefusalCode, RefusalScope,
     RepositoryUrl, RuleKey, Scope, Selector, Sensitivity, TargetKey, TypeId,
 };
+use policy::{EncryptionGate, EncryptionProblem};
 use serde_json::{Value, json};
 
 use super::decide::{Decision, Mirror, decide};
+use super::encryption::Prepared;
 use super::observe::{Candidate, Observed};
 use crate::convert::grants;
 use crate::fixtures::{self, NOW, object, place, ready};
@@ -140,6 +143,7 @@ fn new() -> Observed {
         siblings: vec![subject.clone()],
         providers: vec![provider("All")],
         rules: vec![rule()],
+        encryption: Prepared::off(),
         sensitivity: Sensitivity::default(),
         branch_view: None,
         source_view: None,
@@ -495,4 +499,63 @@ fn pl_14_placement_is_validated_and_every_field_at_fault_is_named() {
     let mut stricter = sound;
     stricter.sensitivity = Sensitivity::parse(["example.com/tokens"]).unwrap();
     assert_eq!(shown(&stricter, "Validated"), "False InvalidConfig");
+}
+
+/// A target whose encryption is known, under a stamp.
+fn sealing(stamp: &str) -> Prepared {
+    let message = "sensitive objects are encrypted for one recipient".to_owned();
+    Prepared {
+        gate: EncryptionGate::Ready { message },
+        order: Some(TargetEncryption {
+            stamp: stamp.to_owned(),
+            encryption: Arc::default(),
+        }),
+    }
+}
+
+#[test]
+fn d22b_other_keys_are_another_order_and_the_branch_writer_is_told_by_their_stamp() {
+    let observed = Observed {
+        encryption: sealing("for a"),
+        ..running()
+    };
+    assert_eq!(shown(&observed, "EncryptionConfigured"), "True Succeeded");
+    let Mirror::Start(order) = decision(&observed).mirror else {
+        panic!("encryption was turned on");
+    };
+    assert_eq!(order.config.encryption.as_deref(), Some("for a"));
+    let answered = Observed {
+        order: Some(*order),
+        ..observed
+    };
+    assert_eq!(decision(&answered).mirror, Mirror::Unchanged);
+    let rotated = Observed {
+        encryption: sealing("for b"),
+        ..answered
+    };
+    assert!(matches!(decision(&rotated).mirror, Mirror::Start(_)));
+}
+
+#[test]
+fn se_1_a_target_whose_keys_cannot_be_used_stops_and_says_why() {
+    let observed = Observed {
+        encryption: Prepared {
+            gate: EncryptionGate::Problem {
+                kind: EncryptionProblem::MissingSecret,
+                message: "Secret team-a/keys does not exist".to_owned(),
+            },
+            order: None,
+        },
+        ..running()
+    };
+    assert_eq!(
+        shown(&observed, "EncryptionConfigured"),
+        "False MissingSecret"
+    );
+    assert_eq!(shown(&observed, "Stalled"), "True MissingSecret");
+    assert_eq!(decision(&observed).mirror, Mirror::Stop);
+    assert_eq!(
+        shown(&running(), "EncryptionConfigured"),
+        "True NotRequired"
+    );
 }

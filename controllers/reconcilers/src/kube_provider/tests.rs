@@ -22,6 +22,7 @@ fn settings(consent: &str) -> Settings {
         allow_git_http: false,
         git_proxy: ProxyPolicy::Direct,
         git_limits: Limits::RECOMMENDED,
+        namespace: model::Namespace::new("ops").unwrap(),
         instance: "test".to_owned(),
     }
 }

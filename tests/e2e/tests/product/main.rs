@@ -20,4 +20,5 @@ mod peer;
 mod proxy;
 mod record;
 mod recovery;
+mod sealed;
 mod views;

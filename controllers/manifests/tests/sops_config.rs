@@ -1,0 +1,120 @@
+//! The `.sops.yaml` that the operator brings: whom it names, and when it is left alone.
+
+#![allow(clippy::unwrap_used, reason = "a test reports a failure by panicking")]
+
+use std::sync::Arc;
+
+use manifests::plan::{FileContent, Intent, Mode, Outcome, Policy};
+use manifests::{Encryption, Folder, Sealing, TypeCatalog};
+use model::sanitize::sanitize;
+use model::{FilesInMemory, FolderPath, LiveObject, RepoPath, ServedType, TypeId};
+use sealing::NewIdentity;
+use serde_json::json;
+
+const CONFIG: &str = "live/.sops.yaml";
+
+fn served() -> ServedType {
+    ServedType {
+        type_id: TypeId::new("", "secrets"),
+        version: "v1".to_owned(),
+        kind: "Secret".to_owned(),
+        namespaced: true,
+        sensitive: true,
+    }
+}
+
+fn secret(name: &str) -> Intent {
+    let value = json!({
+        "apiVersion": "v1", "kind": "Secret", "type": "Opaque",
+        "metadata": {"name": name, "namespace": "team"}, "data": {"password": "b3JjaGlk"},
+    });
+    let live = LiveObject {
+        served: Arc::new(served()),
+        value: value.as_object().unwrap().clone(),
+    };
+    Intent::Upsert(Arc::new(sanitize(&live).unwrap()))
+}
+
+/// A repository that is written by one target after another.
+#[derive(Default)]
+struct Repository(FilesInMemory);
+
+impl Repository {
+    fn seal(&mut self, name: &str, keys: &[&NewIdentity]) -> Outcome {
+        let types = [served()];
+        let folder = FolderPath::new("live").unwrap();
+        let mut policy = Policy::new(folder.clone(), types.iter().collect::<TypeCatalog>());
+        policy.bootstrap = true;
+        let encryption = Encryption {
+            recipients: keys.iter().map(|key| key.recipient()).collect(),
+            ..Encryption::default()
+        };
+        let mut next = 0_u8;
+        let mut random = |bytes: &mut [u8]| {
+            for byte in bytes {
+                next = next.wrapping_mul(41).wrapping_add(7);
+                *byte = next;
+            }
+        };
+        let sealing = Sealing {
+            encryption: &encryption,
+            random: &mut random,
+            now: 0,
+        };
+        let mut folder = Folder::new(folder);
+        let outcome = manifests::plan(
+            &mut folder,
+            self.0.tree(),
+            &[secret(name)],
+            &policy,
+            Mode::Apply,
+            Some(sealing),
+        )
+        .unwrap();
+        for edit in &outcome.edits {
+            match &edit.content {
+                FileContent::Plain(bytes) => self.0.put(&edit.path, bytes.as_slice()),
+                FileContent::Sealed(bytes) => self.0.put(&edit.path, bytes.as_bytes()),
+                FileContent::Removed => self.0.remove(&edit.path),
+            }
+        }
+        outcome
+    }
+
+    fn config(&self) -> String {
+        let bytes = self.0.bytes(&RepoPath::new(CONFIG).unwrap()).unwrap();
+        String::from_utf8(bytes.to_vec()).unwrap()
+    }
+}
+
+#[test]
+fn d22b_the_configuration_that_we_brought_follows_the_target() {
+    let (one, two) = (NewIdentity::generate(), NewIdentity::generate());
+    let mut repository = Repository::default();
+    repository.seal("first", &[&one]);
+    assert!(repository.config().contains(&one.recipient().to_string()));
+    repository.seal("second", &[&one, &two]);
+    assert!(repository.config().contains(&two.recipient().to_string()));
+    repository.seal("third", &[&two]);
+    assert!(!repository.config().contains(&one.recipient().to_string()));
+    let quiet = repository.seal("fourth", &[&two]);
+    assert!(quiet.edits.iter().all(|edit| edit.path.as_str() != CONFIG));
+}
+
+#[test]
+fn d22b_a_configuration_that_a_person_edited_is_theirs() {
+    let (one, two) = (NewIdentity::generate(), NewIdentity::generate());
+    let mut repository = Repository::default();
+    repository.seal("first", &[&one]);
+    let edited = format!("{}# ours now\n", repository.config());
+    let path = RepoPath::new(CONFIG).unwrap();
+    repository.0.put(&path, edited.as_bytes());
+    let outcome = repository.seal("second", &[&one, &two]);
+    let told: Vec<_> = outcome.refusals().map(ToString::to_string).collect();
+    assert_eq!(told.len(), 1, "the rule lacks a recipient of the target");
+    assert!(told[0].contains(&two.recipient().to_string()), "{told:?}");
+    assert_eq!(repository.config(), edited);
+    let outcome = repository.seal("second", &[&one]);
+    assert_eq!(outcome.refusals().count(), 0);
+    assert_eq!(repository.config(), edited);
+}
