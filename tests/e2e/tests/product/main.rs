@@ -23,4 +23,5 @@ mod peer;
 mod proxy;
 mod record;
 mod recovery;
+mod soak;
 mod views;
