@@ -22,6 +22,7 @@ pub mod kubectl;
 pub mod pki;
 pub mod ports;
 pub mod tools;
+pub mod usage;
 pub mod wait;
 pub mod workbench;
 
@@ -33,4 +34,5 @@ pub use git::{Access, GitClone, GitServer, ObjectFormat, Repository, SshServer};
 pub use kubeconfig::Kubeconfig;
 pub use kubectl::Kubectl;
 pub use tools::{Tool, Tools};
+pub use usage::Usage;
 pub use workbench::{Process, Workbench};

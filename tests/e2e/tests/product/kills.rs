@@ -1,13 +1,16 @@
 //! The operator is killed at random moments while people edit.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use e2e::stage::{FOLDER, Setting, Stage, TEAM};
-use serde_json::{Value, json};
+use e2e::stage::{Setting, Stage, TEAM};
+use serde_json::json;
 use testkit::{Kubectl, Repository, wait};
+
+use crate::dice::{Dice, from_environment};
+use crate::documents;
 
 const KILLS: u32 = 20;
 const EDITS: u32 = 300;
@@ -15,21 +18,8 @@ const OBJECTS: u64 = 30;
 /// Edits between two kills, so that the last kill comes before the last edit.
 const APART: u32 = (EDITS - 10) / KILLS;
 
-/// A small fixed generator, so that a printed seed repeats a run.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
-    }
-
-    fn object(&mut self) -> String {
-        format!("object-{}", self.below(OBJECTS))
-    }
+fn object(dice: &mut Dice) -> String {
+    format!("object-{}", dice.below(OBJECTS))
 }
 
 /// Objects that were deleted while the operator was down, that had a document, and that nobody made again.
@@ -37,10 +27,7 @@ type Lost = Mutex<BTreeSet<String>>;
 
 #[test]
 fn after_twenty_kills_every_object_equals_its_document() {
-    let seed = std::env::var("SEED")
-        .ok()
-        .and_then(|seed| seed.parse().ok())
-        .unwrap_or(20_261_129);
+    let seed = from_environment("SEED", 20_261_129);
     eprintln!("seed {seed}");
     let mut stage = Stage::start(Setting::default()).unwrap();
     stage.wait_current("demo").unwrap();
@@ -99,7 +86,7 @@ fn kill_meanwhile(stage: &mut Stage, mut dice: Dice, made: &AtomicU32, lost: &Lo
         stage.kill_operator();
         kills += u32::from(made.load(Ordering::SeqCst) < EDITS);
         if dice.below(2) == 0 {
-            let name = dice.object();
+            let name = object(&mut dice);
             delete(&stage.admin, &stage.repository, &name, lost);
         }
         std::thread::sleep(Duration::from_millis(dice.below(500)));
@@ -109,7 +96,7 @@ fn kill_meanwhile(stage: &mut Stage, mut dice: Dice, made: &AtomicU32, lost: &Lo
 }
 
 fn edit(alice: &Kubectl, dice: &mut Dice, number: u32, lost: &Lost) {
-    let name = dice.object();
+    let name = object(dice);
     let (key, value) = (format!("k{}", dice.below(3)), format!("v{number}"));
     let object = json!({
         "apiVersion": "v1", "kind": "ConfigMap",
@@ -127,8 +114,7 @@ fn edit(alice: &Kubectl, dice: &mut Dice, number: u32, lost: &Lost) {
 fn delete(admin: &Kubectl, repository: &Repository, name: &str, lost: &Lost) {
     let mut lost = lost.lock().unwrap();
     // An object that is not in Git yet leaves no trace, which is right and not what is tested here.
-    let document = format!("{FOLDER}/team-a/configmaps/{name}.yaml");
-    let there = repository.file("main", &document).is_ok();
+    let there = repository.file("main", &documents::path(name)).is_ok();
     if there
         && admin
             .run(&["delete", "configmap", name, "-n", TEAM])
@@ -138,28 +124,10 @@ fn delete(admin: &Kubectl, repository: &Repository, name: &str, lost: &Lost) {
     }
 }
 
-/// Every live object equals its document field by field; the documents without an object are those of `lost`,
-/// and they are counted.
+/// Every live object equals its document; the documents without an object are those of `lost`, and they are
+/// counted.
 fn compare(stage: &Stage, lost: &BTreeSet<String>) {
-    let live = stage
-        .admin
-        .json(&["get", "configmaps", "-n", TEAM])
-        .unwrap();
-    let mut kept = documents(stage);
-    for object in live["items"].as_array().unwrap() {
-        let metadata = &object["metadata"];
-        let name = metadata["name"].as_str().unwrap();
-        let document = kept
-            .remove(name)
-            .unwrap_or_else(|| panic!("{name} has no document"));
-        let wanted = json!({
-            "apiVersion": "v1", "kind": "ConfigMap",
-            "metadata": {"name": name, "namespace": TEAM, "labels": metadata["labels"]},
-            "data": object["data"],
-        });
-        assert_eq!(document, wanted, "{name}");
-    }
-    let kept: BTreeSet<String> = kept.into_keys().collect();
+    let kept = documents::compare(stage);
     assert_eq!(&kept, lost, "documents kept without an object");
     let count = wait::until("the kept documents to be counted", wait::GENEROUS, || {
         let target = stage
@@ -172,21 +140,4 @@ fn compare(stage: &Stage, lost: &BTreeSet<String>) {
         (count == lost.len() as u64).then_some(count)
     });
     count.unwrap_or_else(|error| panic!("{error}: {} of {lost:?}", stage.explain("demo")));
-}
-
-fn documents(stage: &Stage) -> BTreeMap<String, Value> {
-    let folder = format!("{FOLDER}/team-a/configmaps/");
-    let files = stage.repository.files("main").unwrap();
-    files
-        .iter()
-        .filter(|file| file.starts_with(&folder))
-        .map(|file| {
-            let text = stage.repository.file("main", file).unwrap();
-            let document: Value = serde_yaml::from_str(&text).unwrap();
-            (
-                document["metadata"]["name"].as_str().unwrap().to_owned(),
-                document,
-            )
-        })
-        .collect()
 }

@@ -1,6 +1,6 @@
 //! The whole product on a real control plane and a real Git host, used as a person uses it.
 //!
-//! Each module is one promise. Every test starts its own stage, so they can run side by side.
+//! `dice` and `documents` are shared; each other module is one promise. Every test starts its own stage, so they can run side by side.
 
 #![allow(
     clippy::unwrap_used,
@@ -8,6 +8,9 @@
     clippy::disallowed_methods,
     reason = "a test and its helpers report a failure by panicking"
 )]
+
+mod dice;
+mod documents;
 
 mod audit;
 mod defaults;
@@ -21,4 +24,5 @@ mod proxy;
 mod record;
 mod recovery;
 mod sealed;
+mod soak;
 mod views;

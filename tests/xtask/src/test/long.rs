@@ -1,5 +1,6 @@
-//! What does not fit into the ordinary run: more cases, more kills, and the check of licences.
+//! What does not fit into the ordinary run: more cases, more kills, longer use, and the check of licences.
 
+use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
@@ -14,6 +15,8 @@ const CASES: &str = "10000";
 const FUZZ_SECONDS: &str = "600";
 /// How many kill series are run, each with a seed of its own.
 const SERIES: u64 = 4;
+/// How long the operator is used in one go; the ordinary run does it for a shorter time.
+const SOAK_SECONDS: &str = "600";
 /// The test programs with properties, beside the unit tests of the crates.
 const WITH_PROPERTIES: [&str; 2] = ["plan_properties", "yaml_properties"];
 
@@ -43,21 +46,29 @@ pub(super) fn fuzz(tally: &mut Tally) -> Result<()> {
 pub(super) fn kills(tally: &mut Tally) -> Result<()> {
     let now = seconds_since_1970()?;
     for series in 0..SERIES {
-        let mut command = cargo();
-        command
-            .args([
-                "test",
-                "--workspace",
-                "--test",
-                "product",
-                "--",
-                "--nocapture",
-                "kills",
-            ])
-            .env("SEED", (now + series).to_string());
+        let mut command = product("kills::");
+        command.env("SEED", (now + series).to_string());
         super::count(&mut command, tally)?;
     }
     Ok(())
+}
+
+/// Uses the operator for ten minutes, with a new seed that it prints, and looks whether it grows.
+pub(super) fn soak(tally: &mut Tally) -> Result<()> {
+    let mut command = product("soak::");
+    command
+        .env("SOAK_SECONDS", SOAK_SECONDS)
+        .env("SOAK_SEED", seconds_since_1970()?.to_string());
+    super::count(&mut command, tally)
+}
+
+/// Runs those tests of the whole product whose names contain this.
+fn product(filter: &str) -> Command {
+    let mut command = cargo();
+    command
+        .args(["test", "--workspace", "--test", "product"])
+        .args(["--", "--nocapture", filter]);
+    command
 }
 
 /// Returns a number that no run before had, for a seed.

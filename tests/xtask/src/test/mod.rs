@@ -24,7 +24,7 @@ use crate::repository::cargo;
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Run also what takes long: more cases of each property, ten minutes of noise,
-    /// more kills, and the check of licences.
+    /// more kills, ten minutes of steady use, and the check of licences.
     #[arg(long)]
     long: bool,
     /// Run only the tests whose names contain this, and none of the other checks.
@@ -70,6 +70,7 @@ fn run_stages(arguments: &Arguments, report: &mut Report) {
         report.stage("properties", long::properties);
         report.stage("fuzz", long::fuzz);
         report.stage("kills", long::kills);
+        report.stage("soak", long::soak);
         report.stage("licences", |_| long::licences());
     }
 }

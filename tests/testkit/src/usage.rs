@@ -1,0 +1,122 @@
+//! What a running program uses, as the kernel counts it.
+
+use std::fmt;
+use std::fs;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use crate::workbench::Process;
+
+/// How often in a second the kernel counts processor time for `/proc`; the same number on every machine we
+/// run on.
+const TICKS_PER_SECOND: u64 = 100;
+
+/// What a program uses at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Usage {
+    /// The memory that it holds, in KiB.
+    pub resident: u64,
+    /// The files, sockets and pipes that it has open.
+    pub descriptors: u64,
+    /// Its threads.
+    pub threads: u64,
+    /// The processor time since it was started, in steps of 10 ms.
+    pub processor: Duration,
+}
+
+impl Process {
+    /// Returns what the program uses now; what it started is not counted.
+    pub fn usage(&self) -> Result<Usage> {
+        let folder = format!("/proc/{}", self.id());
+        let read = |name: &str| {
+            let path = format!("{folder}/{name}");
+            fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))
+        };
+        let status = read("status")?;
+        let descriptors = fs::read_dir(format!("{folder}/fd"))
+            .with_context(|| format!("cannot list the open files of {folder}"))?
+            .count();
+        Ok(Usage {
+            resident: field(&status, "VmRSS")?,
+            descriptors: descriptors as u64,
+            threads: field(&status, "Threads")?,
+            processor: processor(&read("stat")?)?,
+        })
+    }
+}
+
+/// Returns the number of a line of `/proc/PID/status`.
+fn field(status: &str, name: &str) -> Result<u64> {
+    status
+        .lines()
+        .filter_map(|line| line.split_once(':'))
+        .find(|(key, _)| *key == name)
+        .and_then(|(_, rest)| rest.split_whitespace().next()?.parse().ok())
+        .with_context(|| format!("no number {name} in the status of a process"))
+}
+
+/// Adds the time in the program to the time in the kernel on its behalf.
+fn processor(stat: &str) -> Result<Duration> {
+    // The name of the program is in parentheses and may hold anything, also parentheses and blanks.
+    let fields = stat.rsplit_once(") ").map(|(_, rest)| rest.split(' '));
+    let ticks = fields
+        .and_then(|fields| {
+            let mut times = fields.skip(11).map(str::parse::<u64>);
+            Some(times.next()?.ok()? + times.next()?.ok()?)
+        })
+        .context("no processor time in the stat of a process")?;
+    Ok(Duration::from_millis(ticks * 1000 / TICKS_PER_SECOND))
+}
+
+impl fmt::Display for Usage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "{:.1} MiB, {} descriptors, {} threads, {:.2} s of a processor",
+            self.resident as f64 / 1024.0,
+            self.descriptors,
+            self.threads,
+            self.processor.as_secs_f64()
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+    use crate::wait;
+    use crate::workbench::Workbench;
+
+    /// Returns what a shell uses that opened some files and then waits.
+    fn usage_after(workbench: &Workbench, name: &str, opening: &str) -> Usage {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("{opening} echo ready; exec sleep 1000")]);
+        let process = workbench.start(name, &mut command).unwrap();
+        wait::until("the shell", wait::GENEROUS, || {
+            process.log().contains("ready").then_some(())
+        })
+        .unwrap();
+        process.usage().unwrap()
+    }
+
+    #[test]
+    fn each_open_file_of_a_program_counts() {
+        let workbench = Workbench::new("test").unwrap();
+        // What we have open ourselves may be inherited, and is the same in both.
+        let few = usage_after(&workbench, "few", "exec 7<&- 8<&-;");
+        let more = usage_after(&workbench, "more", "exec 7</dev/null 8</dev/null;");
+        assert_eq!(more.descriptors, few.descriptors + 2);
+        assert_eq!(more.threads, 1);
+        assert!(more.resident > 0, "{more}");
+    }
+
+    #[test]
+    fn processor_time_is_read_behind_a_name_with_blanks() {
+        let stat = "7 (a) b (c) S 1 7 7 0 -1 4194304 98 0 0 0 12 30 0 0 20 0 1 0 5 6 7";
+        assert_eq!(processor(stat).unwrap(), Duration::from_millis(420));
+        assert!(processor("7 (a").is_err());
+    }
+}
