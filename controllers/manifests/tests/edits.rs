@@ -189,6 +189,33 @@ fn st_7_framing_and_line_endings_stay() {
 }
 
 #[test]
+fn b040_new_items_in_lines_follow_their_neighbours_in_braces() {
+    let before = "env:\n  - {name: A, value: \"1\"}   # first\nargs: []\n";
+    assert_eq!(
+        edit(
+            before,
+            r#"{"env":[{"name":"A","value":"1"},{"name":"B","value":"x"}],"args":[]}"#
+        ),
+        "env:\n  - {name: A, value: \"1\"}   # first\n  - {name: B, value: x}\nargs: []\n"
+    );
+    // JSON keeps its quotes, and lines that only a block shows are a block.
+    let before = "- {\"a\": \"x\"}\n";
+    assert_eq!(
+        edit(before, r#"[{"a":"x"},{"a":"y"}]"#),
+        "- {\"a\": \"x\"}\n- {\"a\": \"y\"}\n"
+    );
+    assert_eq!(
+        edit(before, r#"[{"a":"x"},{"a":"y\nz\n"}]"#),
+        "- {\"a\": \"x\"}\n- a: |\n    y\n    z\n"
+    );
+    let mixed = "- {a: x}\n- a: v\n";
+    assert_eq!(
+        edit(mixed, r#"[{"a":"x"},{"a":"v"},{"a":"z"}]"#),
+        "- {a: x}\n- a: v\n- a: z\n"
+    );
+}
+
+#[test]
 fn st_9_braces_stay_braces() {
     let before = "a: { \"k\": 1, \"l\": [1, 2] } # why\n";
     assert_eq!(

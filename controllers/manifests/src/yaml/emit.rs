@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use serde_json::{Map, Number, Value};
 
 use super::event::Style;
-use super::layout::{Layout, Quote};
+use super::layout::{ItemStyle, Layout};
 use super::quote::{self, Context};
 use super::scalar::format_float;
 
@@ -150,11 +150,14 @@ impl Writer {
         value: &Value,
         column: usize,
         spacing: usize,
-        quote: Option<Quote>,
+        style: ItemStyle,
     ) -> String {
-        let rendered = match (value, quote) {
-            (Value::String(text), Some(quote)) if !text.contains('\n') => {
+        let rendered = match (value, style) {
+            (Value::String(text), ItemStyle::Quoted(quote)) if !text.contains('\n') => {
                 Rendered::inline(quote::quoted(text, quote))
+            }
+            (Value::Object(_) | Value::Array(_), ItemStyle::Flow { json }) if !has_lines(value) => {
+                Rendered::inline(self.flow(value, json))
             }
             _ => {
                 let under = Under::Dash(column, column + 1 + spacing);
@@ -198,7 +201,7 @@ impl Writer {
     pub(crate) fn items(&self, items: &[Value], column: usize) -> String {
         items
             .iter()
-            .map(|item| self.item(item, column, 1, None))
+            .map(|item| self.item(item, column, 1, ItemStyle::Own))
             .collect()
     }
 
@@ -333,5 +336,15 @@ mod tests {
             emit(json!({"l": [["a", "b"], [], [{"k": 1, "m": [2]}]]})),
             "l:\n  - - a\n    - b\n  - []\n  - - k: 1\n      m:\n        - 2\n"
         );
+    }
+}
+
+/// Says whether a string below has several lines: only a block shows them as lines.
+fn has_lines(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\n'),
+        Value::Array(items) => items.iter().any(has_lines),
+        Value::Object(map) => map.values().any(has_lines),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }

@@ -168,7 +168,7 @@ fn separator(differ: &Differ<'_>, node: &Node, spans: &[Range<usize>]) -> String
 }
 
 /// Says whether the keys are in double quotes, so that new ones are too.
-fn is_json(entries: &[Entry]) -> bool {
+pub(crate) fn is_json(entries: &[Entry]) -> bool {
     let quoted = |entry: &Entry| {
         matches!(
             entry.key.kind,

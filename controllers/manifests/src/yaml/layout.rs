@@ -26,6 +26,20 @@ pub(crate) enum Quote {
     Double,
 }
 
+/// What all the items of a list have in common, so that a new one has it too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ItemStyle {
+    /// Nothing: each is written in its own way.
+    Own,
+    /// The quotes around each.
+    Quoted(Quote),
+    /// Braces or brackets on one line each.
+    Flow {
+        /// Whether the keys are in double quotes.
+        json: bool,
+    },
+}
+
 impl Layout {
     /// The layout of documents that nobody wrote before.
     pub(crate) fn canonical() -> Self {

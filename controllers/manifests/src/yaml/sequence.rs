@@ -7,7 +7,7 @@ use super::diff::{Differ, NoPlace, Place};
 use super::emit::{KeyOrder, Under};
 use super::event::Style;
 use super::flow;
-use super::layout::Quote;
+use super::layout::{ItemStyle, Quote};
 use super::splice::{self, Splice};
 use super::text::{column, next_line, skip_trivia, starts_line};
 use super::tree::{Kind, Node};
@@ -91,7 +91,7 @@ impl Differ<'_> {
     ) -> Result<(), NoPlace> {
         let dash_column = column(self.text(), dashes[0]);
         let spacing = spacing(self.text(), &items[0], dashes[0]);
-        let quote = common_quote(items);
+        let style = common_style(self.text(), items);
         let ends: Vec<usize> = items
             .iter()
             .zip(dashes)
@@ -101,7 +101,7 @@ impl Differ<'_> {
         let mut text = String::new();
         for (value, source) in wanted.iter().zip(sources) {
             let Some(index) = *source else {
-                text.push_str(&self.writer().item(value, dash_column, spacing, quote));
+                text.push_str(&self.writer().item(value, dash_column, spacing, style));
                 continue;
             };
             let start = if index == 0 { first } else { ends[index - 1] };
@@ -177,14 +177,14 @@ impl Differ<'_> {
         wanted: &[Value],
         dash_column: usize,
     ) {
-        let quote = common_quote(items);
+        let style = common_style(self.text(), items);
         let spacing = spacing(self.text(), &items[0], dashes[0]);
         let mut last: Option<usize> = None;
         for step in steps {
             match *step {
                 Step::Keep(i, _) | Step::Delete(i) => last = Some(i),
                 Step::Insert(j) => {
-                    let text = self.writer().item(&wanted[j], dash_column, spacing, quote);
+                    let text = self.writer().item(&wanted[j], dash_column, spacing, style);
                     match last {
                         Some(i) => {
                             let at = next_line(self.text(), items[i].outer_end().max(dashes[i]));
@@ -200,6 +200,28 @@ impl Differ<'_> {
                 }
             }
         }
+    }
+}
+
+/// Returns what the items of a list in lines have in common.
+fn common_style(text: &str, items: &[Node]) -> ItemStyle {
+    if let Some(quote) = common_quote(items) {
+        return ItemStyle::Quoted(quote);
+    }
+    let on_one_line = |item: &Node| {
+        let own = text.get(item.start..item.end).unwrap_or_default();
+        own.starts_with(['{', '[']) && !own.contains('\n')
+    };
+    let is_json = |item: &Node| match &item.kind {
+        Kind::Mapping { entries, .. } => flow::is_json(entries),
+        Kind::Scalar { .. } | Kind::Sequence { .. } | Kind::Alias { .. } => false,
+    };
+    if !items.is_empty() && items.iter().all(on_one_line) {
+        ItemStyle::Flow {
+            json: items.iter().all(is_json),
+        }
+    } else {
+        ItemStyle::Own
     }
 }
 

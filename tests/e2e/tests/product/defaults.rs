@@ -3,6 +3,8 @@
 use e2e::stage::{FOLDER, Setting, Stage, TEAM};
 use testkit::{ControlPlane, Controllers, wait};
 
+use crate::commits::next_change;
+
 /// Documents of many kinds as people write them, shared with the tests of `manifests`.
 const DOCUMENTS: &str =
     include_str!("../../../../controllers/manifests/tests/data/defaults/documents.yaml");
@@ -51,33 +53,6 @@ fn apply(stage: &Stage) {
         (observed.ok()?.lines().filter(|line| *line == "1").count() == 4).then_some(())
     })
     .unwrap();
-}
-
-/// Returns what the newest commit changed, without context.
-fn last_change(stage: &Stage) -> Vec<String> {
-    let shown = stage
-        .repository
-        .git(&["show", "--unified=0", "--format=", "main"])
-        .unwrap();
-    shown
-        .lines()
-        .filter(|line| {
-            line.starts_with(['+', '-']) && !line.starts_with("+++") && !line.starts_with("---")
-        })
-        .map(str::to_owned)
-        .collect()
-}
-
-/// Waits for a further commit, proves that it is the only one, and returns what it changed.
-fn next_change(stage: &Stage, commits: usize) -> Vec<String> {
-    wait::until("a commit", wait::GENEROUS, || {
-        (stage.repository.commits("main").ok()?.len() > commits).then_some(())
-    })
-    .unwrap_or_else(|error| panic!("{error}: {}", stage.explain("demo")));
-    let changed = last_change(stage);
-    let now = stage.repository.commits("main").unwrap().len();
-    assert_eq!(now, commits + 1, "the last one: {changed:#?}");
-    changed
 }
 
 #[test]

@@ -9,6 +9,7 @@
     reason = "a test and its helpers report a failure by panicking"
 )]
 
+mod commits;
 mod dice;
 mod documents;
 
@@ -25,4 +26,5 @@ mod record;
 mod recovery;
 mod sealed;
 mod soak;
+mod verbs;
 mod views;
