@@ -1,6 +1,7 @@
 //! `cargo xtask generate`: writes the files that follow from the code, or checks that they do.
 
 mod defaults;
+mod kinds;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -45,7 +46,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     let root = repository::root();
     let mut files = generated()?;
-    files.push(recorded()?);
+    files.extend(recorded()?);
     for file in &files {
         if write_if_different(&root.join(&file.path), &file.content)? {
             println!("wrote {}", file.path);
@@ -58,13 +59,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the record of an API server's defaults. It takes an API server, so a check leaves it to a test.
-fn recorded() -> Result<Generated> {
-    let answers = defaults::Answers::of(&ControlPlane::start()?)?;
-    Ok(Generated {
-        path: defaults::PATH.to_owned(),
-        content: answers.record()?,
-    })
+/// Returns what an API server is recorded to have: its kinds and their defaults. It takes an API server, so a
+/// check leaves it to a test.
+fn recorded() -> Result<[Generated; 2]> {
+    let control_plane = ControlPlane::start()?;
+    let file = |path: &str, content: String| Generated {
+        path: path.to_owned(),
+        content,
+    };
+    // First, because asking about defaults plants objects.
+    let kinds = kinds::record(&control_plane)?;
+    let defaults = defaults::Answers::of(&control_plane)?.record()?;
+    Ok([file(kinds::PATH, kinds), file(defaults::PATH, defaults)])
 }
 
 /// Returns whether every generated file is as it should be, and prints each that is not.
