@@ -19,6 +19,7 @@ use std::sync::Arc;
 use fleet::MirrorOrder;
 use model::{Collection, Millis, TargetKey, Uid};
 
+use self::encryption::Prepared;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::kind::{Kind, Next};
@@ -38,6 +39,8 @@ pub(crate) struct Memory {
     generation: u64,
     /// When a fresh snapshot of a collection was last asked for, in wall time.
     resynced: BTreeMap<Collection, Millis>,
+    /// When the log last said what a person still has to do, in wall time.
+    reminded: Option<Millis>,
 }
 
 impl Kind for GitTargets {
@@ -54,6 +57,7 @@ impl Kind for GitTargets {
             self.begin_anew(place, uid, memory).await?;
         }
         let encryption = encryption::prepare(&self.0, place, &object).await?;
+        self.remind(place, &encryption, memory);
         let observed = observe::observe(&self.0, place, object, encryption, memory);
         let decision = decide::decide(&observed, &self.0.settings);
         apply::apply(&self.0, &observed, decision, memory).await
@@ -61,6 +65,19 @@ impl Kind for GitTargets {
 }
 
 impl GitTargets {
+    /// Says in the log now and then what a person still has to do about the keys.
+    fn remind(&self, place: &Place, encryption: &Prepared, memory: &mut Memory) {
+        let Some(reminder) = &encryption.reminder else {
+            return;
+        };
+        let now = self.0.wall();
+        let steady = u64::try_from(self.0.settings.steady.as_millis()).unwrap_or(u64::MAX);
+        if memory.reminded.is_none_or(|last| now >= last + steady) {
+            tracing::warn!(target = %place, "{reminder}");
+            memory.reminded = Some(now);
+        }
+    }
+
     /// A new object of an old name inherits nothing: neither watches nor what is known of the folder.
     async fn begin_anew(
         &self,

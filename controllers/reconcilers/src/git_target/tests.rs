@@ -510,6 +510,7 @@ fn sealing(stamp: &str) -> Prepared {
             stamp: stamp.to_owned(),
             encryption: Arc::default(),
         }),
+        reminder: None,
     }
 }
 
@@ -545,6 +546,7 @@ fn se_1_a_target_whose_keys_cannot_be_used_stops_and_says_why() {
                 message: "Secret team-a/keys does not exist".to_owned(),
             },
             order: None,
+            reminder: None,
         },
         ..running()
     };

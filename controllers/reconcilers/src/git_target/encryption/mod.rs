@@ -28,6 +28,8 @@ pub(super) struct Prepared {
     pub(super) gate: EncryptionGate,
     /// What its branch writer is given.
     pub(super) order: Option<TargetEncryption>,
+    /// What a person still has to do.
+    pub(super) reminder: Option<String>,
 }
 
 /// Why sensitive objects cannot be encrypted. The text shows no key.
@@ -43,6 +45,7 @@ impl Prepared {
         Self {
             gate: EncryptionGate::NotRequired,
             order: None,
+            reminder: None,
         }
     }
 
@@ -53,6 +56,7 @@ impl Prepared {
                 message: fault.message,
             },
             order: None,
+            reminder: None,
         }
     }
 }
@@ -80,9 +84,6 @@ pub(super) async fn prepare(
         }
         Err(KeyFault::Api(failure)) => return Err(failure),
     };
-    if let Some(reminder) = &keys.reminder {
-        tracing::warn!(target = %place, "{reminder}");
-    }
     let stamp = keys.stamp();
     let gate = EncryptionGate::Ready {
         message: keys.message(),
@@ -96,6 +97,7 @@ pub(super) async fn prepare(
     Ok(Prepared {
         gate,
         order: Some(TargetEncryption { stamp, encryption }),
+        reminder: keys.reminder,
     })
 }
 
