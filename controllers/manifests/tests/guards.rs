@@ -18,6 +18,7 @@ fn texts_that_kubernetes_does_not_take_are_not_read() {
         "a: {b?: c}\n",
         "a: \u{1}\n",
         "a: |\n  x\n  ",
+        "a: |\r  x",
     ] {
         assert!(yaml::read(text).is_err(), "{text:?}");
         assert!(

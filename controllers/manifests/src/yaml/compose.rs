@@ -222,6 +222,16 @@ impl<E: Events> Builder<'_, E> {
                 "it ends in a blank line without a line break",
             ));
         }
+        // The parser ends a line at a lone carriage return; where lines are counted, nothing else does.
+        if body
+            .get(start..)
+            .is_some_and(|block| block.replace("\r\n", "").contains('\r'))
+        {
+            return Err(self.error(
+                self.text.len(),
+                "it ends in a block of text with a carriage return and no line break",
+            ));
+        }
         if line_end(self.text, start) < body.len() && text.ends_with('\n') {
             text.pop();
         }
