@@ -14,4 +14,5 @@ pub mod corpus;
 pub mod dice;
 pub mod fuzz;
 pub mod oracle;
+pub mod rows;
 pub mod vectors;

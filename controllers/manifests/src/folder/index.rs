@@ -370,8 +370,14 @@ impl Folder {
         })
     }
 
+    /// Returns the document at a place. Positions count what is in the file, so a file with a gap holds fewer
+    /// documents than its last position says (MD-2).
     fn at(&self, place: &Place) -> &Document {
-        &self.scanned[&place.0].documents[place.1]
+        let documents = &self.scanned[&place.0].documents;
+        let at = documents
+            .binary_search_by_key(&place.1, |document| document.index)
+            .expect("because a place is noted with its document and forgotten with it");
+        &documents[at]
     }
 }
 

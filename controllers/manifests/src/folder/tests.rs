@@ -192,6 +192,25 @@ fn ix_3_identity_is_free_of_the_version_and_of_the_file() {
 }
 
 #[test]
+fn md_2_a_document_behind_a_gap_keeps_its_position() {
+    let gap = format!(
+        "{}---\n# nothing\n---\n{}",
+        config_map("x"),
+        config_map("why")
+    );
+    assert_eq!(
+        issues(&[
+            ("live/a.yaml", regular(&gap)),
+            ("live/b.yaml", regular(&config_map("why")))
+        ]),
+        [
+            "impure-managed-file live/a.yaml:6",
+            "duplicate-identity live/b.yaml:1"
+        ]
+    );
+}
+
+#[test]
 fn ix_6_a_document_that_cannot_be_edited_claims_its_identity() {
     let twice = format!("{}data: {{}}\ndata: {{}}\n", config_map("x"));
     let folder = read(&[("live/a.yaml", regular(&twice))]);

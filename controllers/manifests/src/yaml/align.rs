@@ -60,7 +60,8 @@ pub(crate) fn align(old: &[Value], new: &[Value]) -> Vec<Step> {
 }
 
 /// Returns, for each item of the new list, the position of the item of the old one that it came from: by its
-/// key where the items have one, wherever it stands now, else by alignment.
+/// key where the items have one, wherever it stands now; else by being the same where some stand in another
+/// order, and by alignment where none do.
 pub(crate) fn counterparts(old: &[Value], new: &[Value]) -> Vec<Option<usize>> {
     if let Some(key) = merge_key(old, new) {
         let positions: HashMap<String, usize> = old
@@ -71,6 +72,9 @@ pub(crate) fn counterparts(old: &[Value], new: &[Value]) -> Vec<Option<usize>> {
         let position = |item: &Value| positions.get(&item[key].to_string()).copied();
         return new.iter().map(position).collect();
     }
+    if let Some(found) = moved(old, new) {
+        return found;
+    }
     let mut found = vec![None; new.len()];
     for step in align(old, new) {
         if let Step::Keep(i, j) = step {
@@ -78,6 +82,43 @@ pub(crate) fn counterparts(old: &[Value], new: &[Value]) -> Vec<Option<usize>> {
         }
     }
     found
+}
+
+/// Finds items without a key again by what they are; nothing where those that both lists have once stand in the
+/// same order. The others are paired in their order.
+fn moved(old: &[Value], new: &[Value]) -> Option<Vec<Option<usize>>> {
+    let (known, wanted) = (positions(old), positions(new));
+    let mut found: Vec<Option<usize>> = vec![None; new.len()];
+    for (item, position) in &wanted {
+        if let (Some(at), Some(Some(from))) = (position, known.get(item)) {
+            found[*at] = Some(*from);
+        }
+    }
+    if found.iter().flatten().is_sorted() {
+        return None;
+    }
+    let taken: HashSet<usize> = found.iter().flatten().copied().collect();
+    let mut free = (0..old.len()).filter(|index| !taken.contains(index));
+    for (slot, item) in found.iter_mut().zip(new) {
+        if slot.is_none() {
+            *slot = free
+                .next()
+                .filter(|from| are_alike(&old[*from], item, None));
+        }
+    }
+    Some(found)
+}
+
+/// Returns where each item stands, or nothing for one that is there more than once.
+fn positions(items: &[Value]) -> HashMap<String, Option<usize>> {
+    let mut positions = HashMap::new();
+    for (index, item) in items.iter().enumerate() {
+        positions
+            .entry(item.to_string())
+            .and_modify(|position| *position = None)
+            .or_insert(Some(index));
+    }
+    positions
 }
 
 /// Says whether items that both lists have stand in another order.
@@ -223,6 +264,30 @@ mod tests {
         assert_eq!(
             steps(json!([1, 2, 3]), json!([])),
             [Delete(0), Delete(1), Delete(2)]
+        );
+    }
+
+    #[test]
+    fn ed_8_items_without_a_key_are_found_again_where_they_moved() {
+        let found =
+            |old: Value, new: Value| counterparts(old.as_array().unwrap(), new.as_array().unwrap());
+        let (a, b, c) = (
+            json!({"host": "a"}),
+            json!({"host": "b"}),
+            json!({"host": "c"}),
+        );
+        assert_eq!(found(json!([a, b]), json!([b, a])), [Some(1), Some(0)]);
+        assert_eq!(
+            found(json!([a, b, c]), json!([c, {"host": "d"}, a])),
+            [Some(2), Some(1), Some(0)]
+        );
+        assert_eq!(
+            found(json!([1, 1, 2]), json!([2, 1, 1])),
+            [None, Some(0), Some(1)]
+        );
+        assert_eq!(
+            found(json!([a, b]), json!([c, a, b])),
+            [None, Some(0), Some(1)]
         );
     }
 }
