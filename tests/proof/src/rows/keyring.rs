@@ -24,7 +24,7 @@ fn key() -> &'static NewIdentity {
 }
 
 /// Returns what a target is set up with.
-pub(super) fn encryption(keys: Keys) -> Option<Encryption> {
+pub fn encryption(keys: Keys) -> Option<Encryption> {
     let identities = match keys {
         Keys::None => return None,
         Keys::Both => key().identities(),
@@ -35,6 +35,16 @@ pub(super) fn encryption(keys: Keys) -> Option<Encryption> {
         identities: Arc::new(identities),
         fingerprint_key: (keys == Keys::Fingerprint).then(fingerprint_key).flatten(),
     })
+}
+
+/// Returns the private key, ready to open what is sealed.
+pub fn identities() -> Identities {
+    key().identities()
+}
+
+/// Returns the private key as it stands in a file.
+pub fn entry() -> String {
+    key().entry().expose().to_string()
 }
 
 fn fingerprint_key() -> Option<FingerprintKey> {

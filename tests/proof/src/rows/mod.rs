@@ -20,7 +20,7 @@ mod tokens;
 pub mod case;
 pub mod hand;
 mod judge;
-mod keyring;
+pub mod keyring;
 pub mod objects;
 pub mod table;
 pub mod tweak;

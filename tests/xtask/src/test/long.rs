@@ -17,6 +17,10 @@ const FUZZ_SECONDS: &str = "600";
 const SERIES: u64 = 4;
 /// How long the operator is used in one go; the ordinary run does it for a shorter time.
 const SOAK_SECONDS: &str = "600";
+/// How many cases of each row of the contract are judged.
+const ROWS_CASES: &str = "1000";
+/// How many of them go through the branch writer and the command as well.
+const TWIN_CASES: &str = "6";
 /// The test programs with properties, beside the unit tests of the crates.
 const WITH_PROPERTIES: [&str; 2] = ["plan_properties", "yaml_properties"];
 
@@ -29,6 +33,18 @@ pub(super) fn properties(tally: &mut Tally) -> Result<()> {
         command.args(["--test", name]);
     }
     command.env("PROPTEST_CASES", CASES);
+    super::count(&mut command, tally)
+}
+
+/// Judges more cases of each row of the contract, with a new seed that it prints.
+pub(super) fn rows(tally: &mut Tally) -> Result<()> {
+    let mut command = cargo();
+    command
+        .args(["test", "--workspace", "--test", "rows", "--test", "twins"])
+        .args(["--", "--nocapture"])
+        .env("ROWS_CASES", ROWS_CASES)
+        .env("ROWS_SEED", seconds_since_1970()?.to_string())
+        .env("TWIN_CASES", TWIN_CASES);
     super::count(&mut command, tally)
 }
 
