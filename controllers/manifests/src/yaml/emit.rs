@@ -109,6 +109,20 @@ pub(crate) struct Had {
     pub(crate) quoted_lines: bool,
 }
 
+/// What the items of a list have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// Nothing.
+    Own,
+    /// Text in these quotes.
+    Quoted(Quote),
+    /// Mappings in braces, with all their keys in double quotes or not.
+    Braces {
+        /// Whether they are.
+        json: bool,
+    },
+}
+
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Writer {
     pub(crate) layout: Layout,
@@ -145,17 +159,12 @@ impl Writer {
     }
 
     /// Writes one item of a list; `spacing` is what stands between the dash and the content.
-    pub(crate) fn item(
-        &self,
-        value: &Value,
-        column: usize,
-        spacing: usize,
-        quote: Option<Quote>,
-    ) -> String {
-        let rendered = match (value, quote) {
-            (Value::String(text), Some(quote)) if !text.contains('\n') => {
+    pub(crate) fn item(&self, value: &Value, column: usize, spacing: usize, look: Look) -> String {
+        let rendered = match (value, look) {
+            (Value::String(text), Look::Quoted(quote)) if !text.contains('\n') => {
                 Rendered::inline(quote::quoted(text, quote))
             }
+            (Value::Object(_), Look::Braces { json }) => Rendered::inline(self.flow(value, json)),
             _ => {
                 let under = Under::Dash(column, column + 1 + spacing);
                 self.value(value, under, Had::default(), KeyOrder::Sorted)
@@ -198,7 +207,7 @@ impl Writer {
     pub(crate) fn items(&self, items: &[Value], column: usize) -> String {
         items
             .iter()
-            .map(|item| self.item(item, column, 1, None))
+            .map(|item| self.item(item, column, 1, Look::Own))
             .collect()
     }
 
@@ -323,7 +332,7 @@ mod tests {
         }}));
         assert_eq!(
             text,
-            "data:\n  a: |\n    one\n    two\n  b: |-\n    one\n    two\n  c: |+\n    one\n\n  d: |2\n      x\n    y\n  e: \"x \\ny\\n\"\n  f: \"\\n\"\n  g: \"a\\r\\nb\"\n"
+            "data:\n  a: |\n    one\n    two\n  b: |-\n    one\n    two\n  c: |+\n    one\n\n  d: |2\n      x\n    y\n  e: |\n    x \n    y\n  f: \"\\n\"\n  g: \"a\\r\\nb\"\n"
         );
     }
 

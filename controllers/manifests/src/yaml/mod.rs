@@ -6,7 +6,7 @@
 //!
 //! Reading order: `event` (the parser, guarded), `scalar` (what a plain scalar means), `tree`, `extent` and `compose`
 //! (documents with positions), `diff` with `sequence`, `replace`, `align` and `flow` (from a wanted value to replacements), `splice`, [`mod@edit`] (apply
-//! and prove), `settle` (texts without an end), `framing` (whole documents); `layout`, `quote` and `emit` write new text.
+//! and prove), `settle` (texts without an end), `framing` (whole documents); `layout`, `quote`, `notation`, `folded` and `emit` write new text.
 
 mod align;
 mod compose;
@@ -16,8 +16,10 @@ mod emit;
 mod event;
 mod extent;
 mod flow;
+mod folded;
 mod framing;
 mod layout;
+mod notation;
 mod quote;
 mod replace;
 mod scalar;

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::align::{Step, align, counterparts, is_reordered};
 use super::diff::{Differ, NoPlace, Place};
-use super::emit::{KeyOrder, Under};
+use super::emit::{KeyOrder, Look, Under};
 use super::event::Style;
 use super::flow;
 use super::layout::Quote;
@@ -91,7 +91,7 @@ impl Differ<'_> {
     ) -> Result<(), NoPlace> {
         let dash_column = column(self.text(), dashes[0]);
         let spacing = spacing(self.text(), &items[0], dashes[0]);
-        let quote = common_quote(items);
+        let look = common_look(items);
         let ends: Vec<usize> = items
             .iter()
             .zip(dashes)
@@ -101,7 +101,7 @@ impl Differ<'_> {
         let mut text = String::new();
         for (value, source) in wanted.iter().zip(sources) {
             let Some(index) = *source else {
-                text.push_str(&self.writer().item(value, dash_column, spacing, quote));
+                text.push_str(&self.writer().item(value, dash_column, spacing, look));
                 continue;
             };
             let start = if index == 0 { first } else { ends[index - 1] };
@@ -177,14 +177,14 @@ impl Differ<'_> {
         wanted: &[Value],
         dash_column: usize,
     ) {
-        let quote = common_quote(items);
+        let look = common_look(items);
         let spacing = spacing(self.text(), &items[0], dashes[0]);
         let mut last: Option<usize> = None;
         for step in steps {
             match *step {
                 Step::Keep(i, _) | Step::Delete(i) => last = Some(i),
                 Step::Insert(j) => {
-                    let text = self.writer().item(&wanted[j], dash_column, spacing, quote);
+                    let text = self.writer().item(&wanted[j], dash_column, spacing, look);
                     match last {
                         Some(i) => {
                             let at = next_line(self.text(), items[i].outer_end().max(dashes[i]));
@@ -200,6 +200,26 @@ impl Differ<'_> {
                 }
             }
         }
+    }
+}
+
+/// Returns what every item of a list has in common, so that a new one looks like them.
+fn common_look(items: &[Node]) -> Look {
+    if let Some(quote) = common_quote(items) {
+        return Look::Quoted(quote);
+    }
+    let json = |item: &Node| match &item.kind {
+        Kind::Mapping {
+            flow: true,
+            entries,
+        } if !entries.is_empty() => Some(flow::is_json(entries)),
+        _ => None,
+    };
+    match items.iter().map(json).collect::<Option<Vec<bool>>>() {
+        Some(json) => Look::Braces {
+            json: json.into_iter().all(|json| json),
+        },
+        None => Look::Own,
     }
 }
 

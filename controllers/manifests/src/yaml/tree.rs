@@ -58,10 +58,10 @@ pub(crate) struct Problem {
     pub(crate) line: u32,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ProblemKind {
-    #[error("a key stands twice in one mapping")]
-    DuplicateKey,
+    #[error("the key {key:?} stands twice in one mapping, first in line {first}")]
+    DuplicateKey { key: String, first: u32 },
     #[error("a key is null")]
     NullKey,
     #[error("a key is not a scalar")]
