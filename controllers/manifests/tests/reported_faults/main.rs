@@ -10,4 +10,5 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod left_out;
 mod yaml;
