@@ -138,6 +138,9 @@ impl<'a, 's> Planner<'a, 's> {
         if document.encrypted {
             return Ok(Decision::Refused(refuse::encrypted(id, document)));
         }
+        if self.is_mixed(&document.path) {
+            return Ok(Decision::Refused(refuse::mixed_file(id, document)));
+        }
         if let Some((line, problem)) = &document.problem {
             let refusal = refuse::not_editable(id, document, *line, problem);
             return Ok(Decision::Refused(refusal));
@@ -346,9 +349,20 @@ impl<'a, 's> Planner<'a, 's> {
         if let Some(reason) = reason {
             return Decision::Retained { path, reason };
         }
+        if document.encrypted && self.is_mixed(&path) {
+            // Plain documents would stay behind in a file for encrypted ones.
+            return Decision::Refused(refuse::mixed_file(id, document));
+        }
         let index = document.index;
         self.work(&path).removals.insert(index, id.clone());
         Decision::Removed { path }
+    }
+
+    /// Says whether a file holds encrypted and plain documents.
+    fn is_mixed(&self, path: &RepoPath) -> bool {
+        let documents = self.folder.documents_of(path).unwrap_or_default();
+        let encrypted = documents.iter().filter(|document| document.encrypted);
+        (1..documents.len()).contains(&encrypted.count())
     }
 
     fn work(&mut self, path: &RepoPath) -> &mut FileWork {

@@ -163,17 +163,17 @@ fn spelled(value: Value, held: &Held<'_>) -> Map<String, Value> {
     }
 }
 
-/// Keeps what a person wrote as `stringData` where it is what the server holds under `data`.
+/// Keeps under `stringData` what a person wrote there, where what the server holds under `data` is text.
 fn keep_string_data(before: &Value, after: &mut Value) {
     let Some(texts) = before.get("stringData").and_then(Value::as_object) else {
         return;
     };
     let mut kept = Map::new();
-    for (key, text) in texts {
-        let encoded = text.as_str().map(|text| BASE64_STANDARD.encode(text));
+    for key in texts.keys() {
         let live = after.get("data").and_then(|data| data.get(key));
-        if encoded.is_some() && live.and_then(Value::as_str) == encoded.as_deref() {
-            kept.insert(key.clone(), text.clone());
+        let bytes = live.and_then(|live| BASE64_STANDARD.decode(live.as_str()?).ok());
+        if let Some(text) = bytes.and_then(|bytes| String::from_utf8(bytes).ok()) {
+            kept.insert(key.clone(), Value::String(text));
         }
     }
     if kept.is_empty() {

@@ -11,4 +11,6 @@
 mod support;
 
 mod left_out;
+mod placement;
+mod sealed;
 mod yaml;
