@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256, Sha512};
 
 use crate::age_keys::{Identities, Unwrap, unwrap};
-use crate::ciphertext::{DataKey, decrypt, is_ciphertext};
+use crate::ciphertext::{DataKey, decrypt, is_ciphertext, is_comment};
 use crate::fingerprint::{self, Covered, FingerprintKey, Standing};
 use crate::metadata::{BLOCK, Metadata, MetadataError};
 use crate::plaintext::{Plaintext, same};
@@ -107,9 +107,11 @@ impl SealedDocument {
         };
         let metadata = Metadata::read(&Value::Object(mapping_to_json(&entries)))?;
         entries.retain(|(key, _)| key != BLOCK);
+        let mut root = Node::Mapping(entries);
+        drop_comments(&mut root, &metadata.rule, &mut Path::default());
         Ok(Self {
             text: text.to_owned(),
-            root: Node::Mapping(entries),
+            root,
             metadata,
         })
     }
@@ -214,6 +216,31 @@ impl SealedDocument {
         });
         found.push(self.metadata.mac.clone());
         found
+    }
+}
+
+/// Drops the comments of list items. Where it encrypts a list, the real tool writes each of them as an item of its
+/// own, which is no value and which its authentication code does not cover.
+fn drop_comments(node: &mut Node, rule: &Rule, path: &mut Path) {
+    match node {
+        Node::Null | Node::Scalar(_) => {}
+        Node::List(items) => {
+            if rule.encrypts(path) {
+                items.retain(
+                    |item| !matches!(item, Node::Scalar(Scalar::Text(text)) if is_comment(text)),
+                );
+            }
+            for item in items {
+                drop_comments(item, rule, path);
+            }
+        }
+        Node::Mapping(entries) => {
+            for (key, value) in entries {
+                path.push(key);
+                drop_comments(value, rule, path);
+                path.pop();
+            }
+        }
     }
 }
 
