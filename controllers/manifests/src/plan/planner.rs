@@ -133,7 +133,9 @@ impl<'a, 's> Planner<'a, 's> {
             return Ok(Decision::NoChange);
         }
         if let Some(divergence) = divergences(held, &value).first() {
-            return Ok(Decision::Refused(refuse::token(id, document, divergence)));
+            let text = open.text.as_deref().unwrap_or_default();
+            let refusal = refuse::token(id, document, text, divergence);
+            return Ok(Decision::Refused(refusal));
         }
         if document.encrypted {
             return Ok(Decision::Refused(refuse::encrypted(id, document)));

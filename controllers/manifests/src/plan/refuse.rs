@@ -9,7 +9,7 @@ use model::{
 
 use crate::fidelity::Divergence;
 use crate::folder::{Document, Shadow};
-use crate::yaml::EditError;
+use crate::yaml::{self, EditError};
 
 /// The object must be encrypted, and nothing can encrypt it.
 pub(crate) fn sensitive(id: &ResourceId, document: Option<&Document>) -> Refusal {
@@ -64,14 +64,20 @@ pub(crate) fn not_editable(
 }
 
 /// The document holds a token that somebody fills in when the folder is applied (RT-1, D56).
-pub(crate) fn token(id: &ResourceId, document: &Document, divergence: &Divergence) -> Refusal {
+pub(crate) fn token(
+    id: &ResourceId,
+    document: &Document,
+    text: &str,
+    divergence: &Divergence,
+) -> Refusal {
     let field = &divergence.field;
+    let line = yaml::line_of(text, document.index, &divergence.path).unwrap_or(document.line);
     Refusal {
         code: RefusalCode::RenderDoesNotMatchLive,
         issue: Some(IssueKind::RenderDoesNotMatchLive),
         at: Some(Location {
             path: document.path.clone(),
-            line: Some(document.line),
+            line: Some(line),
             field: Some(field.clone()),
         }),
         actor: Actor::Platform,
