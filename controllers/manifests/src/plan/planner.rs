@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use model::{DesiredObject, FileEntry, FileTree, ReadError, Refusal, RepoPath, ResourceId};
+use model::{
+    DesiredObject, FileEntry, FileTree, Location, ReadError, Refusal, RepoPath, ResourceId,
+};
 use sealing::SealedBytes;
 use serde_json::{Map, Value};
 
@@ -226,7 +228,12 @@ impl<'a, 's> Planner<'a, 's> {
             Ok(bytes) => drop(self.sealed.insert(path.clone(), (id.clone(), bytes))),
             Err(why) => {
                 let message = seal::about(id, &why);
-                return Ok(Some(refuse::unsealed(id, None, message, why.remedy)));
+                let at = why.config.map(|path| Location {
+                    path,
+                    line: None,
+                    field: None,
+                });
+                return Ok(Some(refuse::unsealed(id, at, message, why.remedy)));
             }
         }
         self.uncovered |= config.is_none();

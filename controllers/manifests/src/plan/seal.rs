@@ -53,6 +53,8 @@ pub(super) enum Sealed {
 pub(super) struct Unsealed {
     pub(super) message: String,
     pub(super) remedy: &'static str,
+    /// The configuration of SOPS, where that is the cause.
+    pub(super) config: Option<RepoPath>,
 }
 
 /// A sealed document and how its target writes it.
@@ -112,6 +114,7 @@ impl Sealing<'_> {
         let document = SealedDocument::read(held.text).map_err(|error| Unsealed {
             message: error.to_string(),
             remedy: error.remedy(),
+            config: None,
         })?;
         let plain = spelled(Value::Object(content(object).into_owned()), held);
         if let Some(key) = &self.encryption.fingerprint_key
@@ -128,6 +131,7 @@ impl Sealing<'_> {
                 return Err(Unsealed {
                     message: error.to_string(),
                     remedy: error.remedy(),
+                    config: None,
                 });
             }
         };
@@ -143,6 +147,7 @@ impl Sealing<'_> {
                     "its document has another version than {version}, in which it was read"
                 ),
                 remedy: "write the document in the version that the cluster prefers",
+                config: None,
             }),
             Some(sealed) => Ok(Sealed::New(sealed)),
             None => Ok(Sealed::Unchanged),
@@ -209,6 +214,7 @@ impl From<SealError> for Unsealed {
         Self {
             message: error.to_string(),
             remedy: error.remedy(),
+            config: None,
         }
     }
 }
@@ -218,6 +224,7 @@ impl From<ConfigError> for Unsealed {
         Self {
             message: error.to_string(),
             remedy: error.remedy(),
+            config: Some(error.path().clone()),
         }
     }
 }

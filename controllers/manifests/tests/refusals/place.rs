@@ -184,6 +184,27 @@ fn meetings() -> Vec<Row> {
         .mended(|bed| bed.remove("apps/demo/secrets/conf.sops.yaml")),
         Row::placement(
             RefusalCode::SensitiveAppend,
+            "two sensitive objects whose names make one path",
+        )
+        .live([
+            &SECRET
+                .replace("name: conf", "name: a-b")
+                .replace("demo", "c"),
+            &SECRET
+                .replace("name: conf", "name: a")
+                .replace("demo", "b-c"),
+        ])
+        .given(templates(
+            [("v1/secrets", "{name}-{namespace}{sensitiveSuffix}")],
+            None,
+        ))
+        .at("apps/a-b-c.sops.yaml")
+        .mended(templates(
+            [("v1/secrets", "{name}/{namespace}{sensitiveSuffix}")],
+            None,
+        )),
+        Row::placement(
+            RefusalCode::SensitiveAppend,
             "a shared template that a sensitive type reaches",
         )
         .live([TENANT])

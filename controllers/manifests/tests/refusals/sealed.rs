@@ -82,6 +82,7 @@ fn configurations() -> Vec<Row> {
                     with_key(bed);
                     bed.put(".sops.yaml", &text.replace("KEPT", KEPT));
                 })
+                .at(".sops.yaml")
                 .mended(|bed| {
                     let recipients = &bed.encryption.as_ref().unwrap().recipients;
                     let ours = recipients.first().unwrap().to_string();
@@ -111,7 +112,7 @@ fn written_otherwise(from: &'static str, to: &'static str) -> impl Fn(&mut Bed) 
 
 /// Cases of an encrypted file that cannot be kept; the twin is the file as sops leaves it.
 fn files() -> Vec<Row> {
-    let cases: [(&str, &str, &str); 9] = [
+    let cases: [(&str, &str, &str); 13] = [
         (
             "a file for another keeper of keys",
             "sops:\n",
@@ -149,6 +150,26 @@ fn files() -> Vec<Row> {
             "other: clear\n  password: ENC[",
         ),
         (
+            "a file whose rule is no expression",
+            "encrypted_regex: ^(data|stringData)$",
+            "encrypted_regex: \"(\"",
+        ),
+        (
+            "a file whose rule goes by comments",
+            "encrypted_regex: ^(data|stringData)$",
+            "encrypted_comment_regex: secret",
+        ),
+        (
+            "a file with a damaged value",
+            "password: ENC[AES256_GCM,data:",
+            "password: ENC[AES256_GCM,data:AAAA",
+        ),
+        (
+            "a file with a damaged key",
+            "-----BEGIN AGE",
+            "-----BEGIN AGX",
+        ),
+        (
             "a file with an anchor",
             "kind: Secret",
             "kind: &kind Secret",
@@ -164,8 +185,35 @@ fn files() -> Vec<Row> {
                 .mended(sealed_anew)
         })
         .collect();
-    rows.push(mixed());
+    rows.extend([mixed(), several(), stranger()]);
     rows
+}
+
+fn several() -> Row {
+    unsealed("a file with two encrypted documents")
+        .given(|bed| {
+            sealed_before(bed);
+            let text = bed.text(FILE).to_owned();
+            bed.put(
+                FILE,
+                &format!("{text}---\n{}", text.replace("login", "other")),
+            );
+        })
+        .at(FILE)
+        .line("apiVersion")
+        .mended(sealed_anew)
+}
+
+fn stranger() -> Row {
+    unsealed("a file for somebody whom we cannot encrypt for, and no private key")
+        .given(|bed| {
+            written_otherwise("recipient: age1", "recipient: age1yubikey1")(bed);
+            let known = bed.encryption.as_mut().unwrap();
+            known.identities = std::sync::Arc::default();
+        })
+        .at(FILE)
+        .line("apiVersion")
+        .mended(sealed_anew)
 }
 
 fn mixed() -> Row {
@@ -204,25 +252,26 @@ fn kinds() -> Vec<Row> {
         *bed = Bed::with_sensitive(&["core.cozystack.io/tenantsecrets"]);
         with_key(bed);
     };
+    let unlisted = |bed: &mut Bed| {
+        let files = bed.files.clone();
+        *bed = Bed::new();
+        bed.files = files;
+    };
     let data = tenant("data:\n  p: cGxhaW4=\n");
     let before = tenant("data:\n  p: b2xk\n");
     vec![
         unsealed("a sensitive kind with a field that hides which object it is")
             .live([&tenant("labels: {p: cGxhaW4=}\n")])
             .given(listed)
-            .mended(|bed| {
-                let files = bed.files.clone();
-                *bed = Bed::new();
-                bed.files = files;
-            }),
+            .mended(unlisted),
+        unsealed("a sensitive kind with a field where sops keeps its own data")
+            .live([&tenant("sops: {p: cGxhaW4=}\n")])
+            .given(listed)
+            .mended(unlisted),
         unsealed("a number that SOPS cannot hold")
             .live([&tenant("data:\n  p: 18446744073709551615\n")])
             .given(listed)
-            .mended(|bed| {
-                let files = bed.files.clone();
-                *bed = Bed::new();
-                bed.files = files;
-            }),
+            .mended(unlisted),
         Row::object(
             RefusalCode::EncryptionNotConfigured,
             IssueKind::NonEditableDocument,
