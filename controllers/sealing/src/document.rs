@@ -198,6 +198,13 @@ impl SealedDocument {
         judged
     }
 
+    /// Says, without any key, whether the encrypted values are those that were written together, as far as the file
+    /// tells: one that the real tool wrote tells nothing.
+    pub fn is_whole(&self) -> bool {
+        let fingerprint = self.metadata.fingerprint.as_deref();
+        fingerprint.is_none_or(|text| fingerprint::is_of(text, &self.ciphertext()))
+    }
+
     /// Says whether everything that can be seen is as wanted: the keys, what is clear, what is empty.
     fn looks_like(&self, wanted: &Map<String, Value>) -> bool {
         let Node::Mapping(entries) = &self.root else {

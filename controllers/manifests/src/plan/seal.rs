@@ -116,6 +116,10 @@ impl Sealing<'_> {
             remedy: error.remedy(),
             config: None,
         })?;
+        if !document.is_whole() {
+            // A merge by hand: sealing it again would hide that somebody has to decide.
+            return Err(OpenError::MacMismatch.into());
+        }
         let plain = spelled(Value::Object(content(object).into_owned()), held);
         if let Some(key) = &self.encryption.fingerprint_key
             && document.standing(id, &plain, key) == Standing::Unchanged
@@ -127,13 +131,7 @@ impl Sealing<'_> {
             Err(OpenError::NoIdentity) => {
                 return Ok(Sealed::New(self.sealer().rewrite(id, &document, &plain)?));
             }
-            Err(error) => {
-                return Err(Unsealed {
-                    message: error.to_string(),
-                    remedy: error.remedy(),
-                    config: None,
-                });
-            }
+            Err(error) => return Err(error.into()),
         };
         let before = Value::Object(open.plaintext().expose().clone());
         let version = object.served().api_version();
@@ -207,6 +205,16 @@ fn keep_string_data(before: &Value, after: &mut Value) {
 /// Returns where a configuration of SOPS for the file may stand, the nearest first.
 pub(super) fn config_paths(path: &RepoPath) -> Vec<RepoPath> {
     sops_config::config_paths(path)
+}
+
+impl From<OpenError> for Unsealed {
+    fn from(error: OpenError) -> Self {
+        Self {
+            message: error.to_string(),
+            remedy: error.remedy(),
+            config: None,
+        }
+    }
 }
 
 impl From<SealError> for Unsealed {

@@ -253,22 +253,24 @@ fn b086_values_of_two_versions_are_refused_until_a_person_decides() {
     let mixed = ours.replace(&value(&ours), &value(&theirs));
     assert_ne!(mixed, ours);
     bed.put(LOGIN, &mixed);
-    let refusal = bed.refused(&secret(
-        "login",
-        &[("password", PLAIN[2]), ("user", PLAIN[2])],
-    ));
-    assert_eq!(refusal.at.as_ref().unwrap().path.as_str(), LOGIN);
-    assert!(
-        refusal.message.contains("changed without sops"),
-        "{refusal}"
-    );
-    assert!(
-        refusal
-            .remedy
-            .contains("delete it so that it is written again"),
-        "{refusal}"
-    );
+    let mut known = vec![encryption(&key); 3];
+    known[1].identities = std::sync::Arc::default();
+    known[2] = known[1].clone();
+    known[2].fingerprint_key = None;
+    for encryption in known {
+        bed.encryption = Some(encryption);
+        let live = secret("login", &[("password", PLAIN[2]), ("user", PLAIN[2])]);
+        let refusal = bed.refused(&live);
+        assert_eq!(refusal.at.as_ref().unwrap().path.as_str(), LOGIN);
+        assert!(
+            refusal.message.contains("changed without sops"),
+            "{refusal}"
+        );
+        let remedy = "delete it so that it is written again";
+        assert!(refusal.remedy.contains(remedy), "{refusal}");
+    }
     // A person asks for it: the file goes, and comes again from the cluster.
+    bed.encryption = Some(encryption(&key));
     bed.remove(LOGIN);
     bed.mirror(&login());
     assert!(
