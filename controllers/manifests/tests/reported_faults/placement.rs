@@ -159,18 +159,40 @@ fn b074_an_object_is_followed_to_the_file_that_it_was_moved_to() {
 }
 
 #[test]
-fn b074_a_document_that_a_peer_took_out_is_no_removal_of_ours() {
-    let live = config_map("a", "demo", "one");
-    let mut bed = Bed::new();
-    // Nothing was seen to happen to the object, so nothing is planned for it.
-    let outcome = bed.apply(&[]);
-    assert!(outcome.is_empty() && outcome.decided.is_empty());
-    // The next edit of the living object writes it again, once.
-    bed.mirror(&live);
-    assert_eq!(bed.paths().len(), 1);
-    // Our own change of a document's home would be one step: nothing else than the edit is in the plan.
-    let outcome = bed.plan(&[bed.upsert(&live)], Mode::Apply);
-    assert!(outcome.is_empty());
+fn b074_a_decided_removal_follows_its_document_and_takes_no_other() {
+    let text = config_map("a", "demo", "one");
+    let mut bed = Bed::new().with("apps/a.yaml", &text);
+    let removal = Intent::Remove {
+        id: id("", "configmaps", "a"),
+    };
+    let decided = bed.plan(&[removal], Mode::Apply).decided;
+    let beside = config_map("b", "demo", "one");
+    bed.remove("apps/a.yaml");
+    bed.put("apps/sub/both.yaml", &format!("{text}---\n{beside}"));
+    bed.apply(&[Intent::Replay(decided.clone())]);
+    assert_eq!(bed.text("apps/sub/both.yaml"), beside);
+    // A peer was faster: there is nothing left to do.
+    assert!(bed.apply(&[Intent::Replay(decided)]).is_empty());
+}
+
+#[test]
+fn b074_our_own_change_of_a_home_is_one_step() {
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\n  namespace: demo\ndata:\n  p: cGxhaW4=\n";
+    let key = sealing::NewIdentity::generate();
+    let mut bed = Bed::new()
+        .sealed_for(&key)
+        .with("apps/s.yaml", secret)
+        .with("apps/other.yaml", &config_map("other", "demo", "one"));
+    let intent = bed.upsert(secret);
+    let outcome = bed.apply(&[intent]);
+    let touched: Vec<&str> = outcome
+        .edits
+        .iter()
+        .map(|edit| edit.path.as_str())
+        .collect();
+    let home = "apps/demo/secrets/s.sops.yaml";
+    assert_eq!(touched, [home, "apps/s.yaml"]);
+    assert_eq!(bed.paths(), [home, "apps/other.yaml"]);
 }
 
 #[test]
