@@ -31,8 +31,14 @@ fn texts_that_kubernetes_does_not_take_are_not_read() {
 #[test]
 fn d25_a_document_with_something_uncertain_is_read_and_not_edited() {
     for (text, problem) in [
-        ("a: 1\na: 2\n", "a key stands twice in one mapping"),
-        ("on: 1\ntrue: 2\n", "a key stands twice in one mapping"),
+        (
+            "a: 1\na: 2\n",
+            "the key \"a\" stands twice in one mapping, first in line 1",
+        ),
+        (
+            "# one\non: 1\nb: 3\ntrue: 2\n",
+            "the key \"true\" stands twice in one mapping, first in line 2",
+        ),
         ("~: 1\n", "a key is null"),
         (
             "18446744073709551615: 1\n",

@@ -115,6 +115,11 @@ pub(crate) fn decrypt(key: &DataKey, text: &str, additional: &str) -> Option<Sca
     Scalar::read(parts.kind, &plain)
 }
 
+/// Says whether the text is a comment that the real tool encrypted.
+pub(crate) fn is_comment(text: &str) -> bool {
+    Parts::read(text).is_some_and(|parts| parts.kind == "comment")
+}
+
 struct Parts<'a> {
     data: &'a str,
     iv: &'a str,

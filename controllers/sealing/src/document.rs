@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256, Sha512};
 
 use crate::age_keys::{Identities, Unwrap, unwrap};
-use crate::ciphertext::{DataKey, decrypt, is_ciphertext};
+use crate::ciphertext::{DataKey, decrypt, is_ciphertext, is_comment};
 use crate::fingerprint::{self, Covered, FingerprintKey, Standing};
 use crate::metadata::{BLOCK, Metadata, MetadataError};
 use crate::plaintext::{Plaintext, same};
@@ -107,9 +107,11 @@ impl SealedDocument {
         };
         let metadata = Metadata::read(&Value::Object(mapping_to_json(&entries)))?;
         entries.retain(|(key, _)| key != BLOCK);
+        let mut root = Node::Mapping(entries);
+        drop_comments(&mut root, &metadata.rule, &mut Path::default());
         Ok(Self {
             text: text.to_owned(),
-            root: Node::Mapping(entries),
+            root,
             metadata,
         })
     }
@@ -196,6 +198,13 @@ impl SealedDocument {
         judged
     }
 
+    /// Says, without any key, whether the encrypted values are those that were written together, as far as the file
+    /// tells: one that the real tool wrote tells nothing.
+    pub fn is_whole(&self) -> bool {
+        let fingerprint = self.metadata.fingerprint.as_deref();
+        fingerprint.is_none_or(|text| fingerprint::is_of(text, &self.ciphertext()))
+    }
+
     /// Says whether everything that can be seen is as wanted: the keys, what is clear, what is empty.
     fn looks_like(&self, wanted: &Map<String, Value>) -> bool {
         let Node::Mapping(entries) = &self.root else {
@@ -214,6 +223,31 @@ impl SealedDocument {
         });
         found.push(self.metadata.mac.clone());
         found
+    }
+}
+
+/// Drops the comments of list items. Where it encrypts a list, the real tool writes each of them as an item of its
+/// own, which is no value and which its authentication code does not cover.
+fn drop_comments(node: &mut Node, rule: &Rule, path: &mut Path) {
+    match node {
+        Node::Null | Node::Scalar(_) => {}
+        Node::List(items) => {
+            if rule.encrypts(path) {
+                items.retain(
+                    |item| !matches!(item, Node::Scalar(Scalar::Text(text)) if is_comment(text)),
+                );
+            }
+            for item in items {
+                drop_comments(item, rule, path);
+            }
+        }
+        Node::Mapping(entries) => {
+            for (key, value) in entries {
+                path.push(key);
+                drop_comments(value, rule, path);
+                path.pop();
+            }
+        }
     }
 }
 

@@ -3,14 +3,15 @@
 //! One extra key of the `sops` block holds a salt and an HMAC-SHA256 over the identity of the object, its
 //! canonical plaintext and the ciphertext beside it. Nobody without the key learns anything from it, not even
 //! that two documents hold the same. The ciphertext is covered so that a file put together from two versions,
-//! as merging does, is not taken for either of them.
+//! as merging does, is not taken for either of them. A plain hash of the ciphertext stands beside it: it tells such
+//! a file from one whose object has changed, also where the fingerprint was made with another key.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
 use model::ResourceId;
 use serde_json::{Map, Value};
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 use std::fmt;
 use zeroize::Zeroizing;
 
@@ -19,6 +20,8 @@ use crate::random::{RandomSource, draw};
 type HmacSha256 = Hmac<Sha256>;
 
 const PREFIX: &str = "HMAC_SHA256,salt:";
+const DIGEST: &str = ",digest:";
+const SEALED: &str = ",sealed:";
 
 /// The key of the fingerprints, kept in a Secret of the operator's namespace. Never printed.
 #[derive(Clone)]
@@ -68,17 +71,34 @@ pub(crate) fn make(
     let salt: [u8; 16] = draw(random);
     let tag = authenticate(key, &salt, covered).finalize().into_bytes();
     format!(
-        "{PREFIX}{},digest:{}",
+        "{PREFIX}{}{DIGEST}{}{SEALED}{}",
         STANDARD.encode(salt),
-        STANDARD.encode(tag)
+        STANDARD.encode(tag),
+        STANDARD.encode(hash(covered.ciphertext))
     )
+}
+
+/// Says whether a text of the block was made for this ciphertext, as far as it tells.
+pub(crate) fn is_of(text: &str, ciphertext: &[String]) -> bool {
+    text.rsplit_once(SEALED)
+        .is_none_or(|(_, sealed)| sealed == STANDARD.encode(hash(ciphertext)))
+}
+
+fn hash(ciphertext: &[String]) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for text in ciphertext {
+        hash.update((text.len() as u64).to_be_bytes());
+        hash.update(text.as_bytes());
+    }
+    hash.finalize().into()
 }
 
 /// Compares a text of the block with what is wanted.
 pub(crate) fn judge(key: &FingerprintKey, text: Option<&str>, covered: &Covered<'_>) -> Standing {
     let parts = text
-        .and_then(|text| text.strip_prefix(PREFIX)?.split_once(",digest:"))
-        .and_then(|(salt, digest)| {
+        .and_then(|text| text.strip_prefix(PREFIX)?.split_once(DIGEST))
+        .and_then(|(salt, rest)| {
+            let digest = rest.split_once(SEALED).map_or(rest, |(digest, _)| digest);
             Some((STANDARD.decode(salt).ok()?, STANDARD.decode(digest).ok()?))
         });
     match parts {
@@ -195,6 +215,8 @@ mod tests {
             covered(&here, &object, &merged),
         ] {
             assert_eq!(judged(&key, &changed), Standing::Changed);
+            let is_merged = changed.ciphertext != sealed;
+            assert_eq!(is_of(&text, changed.ciphertext), !is_merged);
         }
         let stranger = FingerprintKey::new(&[2; 32]).unwrap();
         assert_eq!(judged(&stranger, &wanted), Standing::Changed);

@@ -107,6 +107,18 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
+    /// Returns the configuration.
+    pub fn path(&self) -> &RepoPath {
+        match self {
+            Self::Syntax { path, .. }
+            | Self::Form { path, .. }
+            | Self::OtherKeeper { path, .. }
+            | Self::Shamir { path, .. }
+            | Self::Recipient { path, .. }
+            | Self::LacksRecipient { path, .. } => path,
+        }
+    }
+
     /// Says what a person can do next.
     pub fn remedy(&self) -> &'static str {
         match self {

@@ -80,7 +80,7 @@ fn function_name(line: &str) -> Option<&str> {
     line.trim_start().strip_prefix("fn ")?.split('(').next()
 }
 
-/// Reads the rule id at the start of a test's name: `d20_…`, `e6_…` or a family and a number.
+/// Reads the rule id at the start of a test's name: `b045_…`, `d20_…`, `e6_…` or a family and a number.
 fn rule_id(name: &str) -> Option<String> {
     let mut parts = name.split('_');
     let first = parts.next()?;
@@ -90,7 +90,7 @@ fn rule_id(name: &str) -> Option<String> {
         return Some(format!("{first}_{number}"));
     }
     let digits = first
-        .strip_prefix(['d', 'e'])?
+        .strip_prefix(['b', 'd', 'e'])?
         .trim_end_matches(|c: char| c.is_ascii_lowercase());
     is_number(digits).then(|| first.to_owned())
 }

@@ -2,29 +2,34 @@
 
 use serde_json::Value;
 
-use crate::yaml;
+use crate::yaml::{self, Part};
 
 /// One token whose place holds something else in the live object, or nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Divergence {
     /// The field, such as `spec.replicas` or `spec.ports[0].name`.
     pub(crate) field: String,
+    /// The same as steps from the root of the document.
+    pub(crate) path: Vec<Part>,
 }
 
 /// Returns the tokens of a document that the live object does not hold literally, in the order of the fields.
 pub(crate) fn divergences(document: &Value, live: &Value) -> Vec<Divergence> {
     let mut found = Vec::new();
-    compare(document, Some(live), "", &mut found);
+    compare(document, Some(live), &mut Vec::new(), &mut found);
     found
 }
 
-fn compare(document: &Value, live: Option<&Value>, field: &str, found: &mut Vec<Divergence>) {
+fn compare(
+    document: &Value,
+    live: Option<&Value>,
+    path: &mut Vec<Part>,
+    found: &mut Vec<Divergence>,
+) {
     match document {
         Value::String(text) => {
             if has_token(text) && live.and_then(Value::as_str) != Some(text) {
-                found.push(Divergence {
-                    field: field.to_owned(),
-                });
+                found.push(Divergence::at(path));
             }
         }
         Value::Array(items) => {
@@ -35,21 +40,37 @@ fn compare(document: &Value, live: Option<&Value>, field: &str, found: &mut Vec<
             let counterparts = yaml::counterparts(live, items);
             for (index, (item, counterpart)) in items.iter().zip(counterparts).enumerate() {
                 let live = counterpart.and_then(|at| live.get(at));
-                compare(item, live, &format!("{field}[{index}]"), found);
+                path.push(Part::Item(index));
+                compare(item, live, path, found);
+                path.pop();
             }
         }
         Value::Object(map) => {
             for (key, value) in map {
-                let field = joined(field, key);
+                path.push(Part::Key(key.clone()));
                 let live = live.and_then(|live| live.get(key));
                 if has_token(key) && live.is_none() {
-                    found.push(Divergence { field });
+                    found.push(Divergence::at(path));
                 } else {
-                    compare(value, live, &field, found);
+                    compare(value, live, path, found);
                 }
+                path.pop();
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+impl Divergence {
+    fn at(path: &[Part]) -> Self {
+        let field = path.iter().fold(String::new(), |field, part| match part {
+            Part::Key(key) => joined(&field, key),
+            Part::Item(index) => format!("{field}[{index}]"),
+        });
+        Self {
+            field,
+            path: path.to_vec(),
+        }
     }
 }
 

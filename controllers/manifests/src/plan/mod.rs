@@ -84,7 +84,7 @@ pub fn plan(
     if is_planned && bare && (namespaces.len() > 1 || namespaces.contains(&None)) {
         return Ok(Outcome {
             folder: FolderVerdict::Accepted(folder.facts().clone()),
-            decisions: decide_all(&wishes, refuse::several_namespaces),
+            decisions: decide_all(&wishes, |id| refuse::several_namespaces(id, &namespaces)),
             ..Outcome::nothing()
         });
     }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use model::{DesiredObject, FileEntry, FileTree, ReadError, Refusal, RepoPath, ResourceId};
+use model::{
+    DesiredObject, FileEntry, FileTree, Location, ReadError, Refusal, RepoPath, ResourceId,
+};
 use sealing::SealedBytes;
 use serde_json::{Map, Value};
 
@@ -137,10 +139,15 @@ impl<'a, 's> Planner<'a, 's> {
             return Ok(Decision::NoChange);
         }
         if let Some(divergence) = divergences(held, &value).first() {
-            return Ok(Decision::Refused(refuse::token(id, document, divergence)));
+            let text = open.text.as_deref().unwrap_or_default();
+            let refusal = refuse::token(id, document, text, divergence);
+            return Ok(Decision::Refused(refusal));
         }
         if document.encrypted {
             return Ok(Decision::Refused(refuse::encrypted(id, document)));
+        }
+        if self.is_mixed(&document.path) {
+            return Ok(Decision::Refused(refuse::mixed_file(id, document)));
         }
         if let Some((line, problem)) = &document.problem {
             let refusal = refuse::not_editable(id, document, *line, problem);
@@ -226,7 +233,12 @@ impl<'a, 's> Planner<'a, 's> {
             Ok(bytes) => drop(self.sealed.insert(path.clone(), (id.clone(), bytes))),
             Err(why) => {
                 let message = seal::about(id, &why);
-                return Ok(Some(refuse::unsealed(id, None, message, why.remedy)));
+                let at = why.config.map(|path| Location {
+                    path,
+                    line: None,
+                    field: None,
+                });
+                return Ok(Some(refuse::unsealed(id, at, message, why.remedy)));
             }
         }
         self.seals = true;
@@ -367,9 +379,20 @@ impl<'a, 's> Planner<'a, 's> {
         if let Some(reason) = reason {
             return Decision::Retained { path, reason };
         }
+        if document.encrypted && self.is_mixed(&path) {
+            // Plain documents would stay behind in a file for encrypted ones.
+            return Decision::Refused(refuse::mixed_file(id, document));
+        }
         let index = document.index;
         self.work(&path).removals.insert(index, id.clone());
         Decision::Removed { path }
+    }
+
+    /// Says whether a file holds encrypted and plain documents.
+    fn is_mixed(&self, path: &RepoPath) -> bool {
+        let documents = self.folder.documents_of(path).unwrap_or_default();
+        let encrypted = documents.iter().filter(|document| document.encrypted);
+        (1..documents.len()).contains(&encrypted.count())
     }
 
     fn work(&mut self, path: &RepoPath) -> &mut FileWork {

@@ -1,13 +1,15 @@
 //! The reasons for which one object is not written.
 
+use std::collections::BTreeSet;
+
 use model::{
-    Actor, DesiredObject, IssueKind, Location, Refusal, RefusalCode, RefusalScope, RepoPath,
-    ResourceId,
+    Actor, DesiredObject, IssueKind, Location, Namespace, Refusal, RefusalCode, RefusalScope,
+    RepoPath, ResourceId,
 };
 
 use crate::fidelity::Divergence;
 use crate::folder::{Document, Shadow};
-use crate::yaml::EditError;
+use crate::yaml::{self, EditError};
 
 /// The object must be encrypted, and nothing can encrypt it.
 pub(crate) fn sensitive(id: &ResourceId, document: Option<&Document>) -> Refusal {
@@ -62,14 +64,20 @@ pub(crate) fn not_editable(
 }
 
 /// The document holds a token that somebody fills in when the folder is applied (RT-1, D56).
-pub(crate) fn token(id: &ResourceId, document: &Document, divergence: &Divergence) -> Refusal {
+pub(crate) fn token(
+    id: &ResourceId,
+    document: &Document,
+    text: &str,
+    divergence: &Divergence,
+) -> Refusal {
     let field = &divergence.field;
+    let line = yaml::line_of(text, document.index, &divergence.path).unwrap_or(document.line);
     Refusal {
         code: RefusalCode::RenderDoesNotMatchLive,
         issue: Some(IssueKind::RenderDoesNotMatchLive),
         at: Some(Location {
             path: document.path.clone(),
-            line: Some(document.line),
+            line: Some(line),
             field: Some(field.clone()),
         }),
         actor: Actor::Platform,
@@ -83,13 +91,28 @@ pub(crate) fn token(id: &ResourceId, document: &Document, divergence: &Divergenc
     }
 }
 
-/// The document is encrypted although the object need not be, and the key is not at hand.
+/// The document is encrypted although the object's type need not be. It is not decrypted for that.
 pub(crate) fn encrypted(id: &ResourceId, document: &Document) -> Refusal {
     Refusal {
         code: RefusalCode::EncryptionNotConfigured,
         actor: Actor::Platform,
-        message: format!("the document of {id} is encrypted and no encryption is configured"),
-        remedy: "configure encryption for the target".to_owned(),
+        message: format!(
+            "the document of {id} is encrypted, and its type is not one of the sensitive types"
+        ),
+        remedy: "list the type as a sensitive one, or replace the document by a plain one by hand"
+            .to_owned(),
+        ..edit_refusal(id, document)
+    }
+}
+
+/// The document shares its file with another kind of document, sealed with plain: sops reads such a file as one,
+/// so whatever is changed in it breaks the seal.
+pub(crate) fn mixed_file(id: &ResourceId, document: &Document) -> Refusal {
+    Refusal {
+        message: format!(
+            "the document of {id} stands in a file that holds encrypted and plain documents, which sops cannot open"
+        ),
+        remedy: "give each document a file of its own".to_owned(),
         ..edit_refusal(id, document)
     }
 }
@@ -151,8 +174,22 @@ pub(crate) fn shadowed(id: &ResourceId, path: &RepoPath, hidden: &Shadow) -> Ref
     }
 }
 
-/// The folder holds documents without a namespace and is fed from several.
-pub(crate) fn several_namespaces(id: &ResourceId) -> Refusal {
+/// The folder holds documents without a namespace and is fed from several; `None` stands for every namespace.
+pub(crate) fn several_namespaces(
+    id: &ResourceId,
+    namespaces: &BTreeSet<Option<Namespace>>,
+) -> Refusal {
+    /// How many are named; a person needs two to see the contradiction.
+    const NAMED: usize = 5;
+    let mut names: Vec<&str> = namespaces
+        .iter()
+        .take(NAMED)
+        .map(|one| one.as_ref().map_or("every namespace", Namespace::as_str))
+        .collect();
+    let more = format!("{} more", namespaces.len().saturating_sub(NAMED));
+    if namespaces.len() > NAMED {
+        names.push(&more);
+    }
     Refusal {
         code: RefusalCode::MultipleSourceNamespaces,
         issue: None,
@@ -160,7 +197,10 @@ pub(crate) fn several_namespaces(id: &ResourceId) -> Refusal {
         object: Some(id.clone()),
         at: None,
         actor: Actor::Platform,
-        message: "documents without a namespace can come from one namespace only, and several feed the folder".to_owned(),
+        message: format!(
+            "documents without a namespace can come from one namespace only, and the folder is fed from {}",
+            names.join(", ")
+        ),
         remedy: "unset spec.serializeNamespace, or use one target for each namespace".to_owned(),
     }
 }

@@ -53,6 +53,8 @@ pub(super) enum Sealed {
 pub(super) struct Unsealed {
     pub(super) message: String,
     pub(super) remedy: &'static str,
+    /// The configuration of SOPS, where that is the cause.
+    pub(super) config: Option<RepoPath>,
 }
 
 /// A sealed document and how its target writes it.
@@ -112,7 +114,12 @@ impl Sealing<'_> {
         let document = SealedDocument::read(held.text).map_err(|error| Unsealed {
             message: error.to_string(),
             remedy: error.remedy(),
+            config: None,
         })?;
+        if !document.is_whole() {
+            // A merge by hand: sealing it again would hide that somebody has to decide.
+            return Err(OpenError::MacMismatch.into());
+        }
         let plain = spelled(Value::Object(content(object).into_owned()), held);
         if let Some(key) = &self.encryption.fingerprint_key
             && document.standing(id, &plain, key) == Standing::Unchanged
@@ -124,12 +131,7 @@ impl Sealing<'_> {
             Err(OpenError::NoIdentity) => {
                 return Ok(Sealed::New(self.sealer().rewrite(id, &document, &plain)?));
             }
-            Err(error) => {
-                return Err(Unsealed {
-                    message: error.to_string(),
-                    remedy: error.remedy(),
-                });
-            }
+            Err(error) => return Err(error.into()),
         };
         let before = Value::Object(open.plaintext().expose().clone());
         let version = object.served().api_version();
@@ -143,6 +145,7 @@ impl Sealing<'_> {
                     "its document has another version than {version}, in which it was read"
                 ),
                 remedy: "write the document in the version that the cluster prefers",
+                config: None,
             }),
             Some(sealed) => Ok(Sealed::New(sealed)),
             None => Ok(Sealed::Unchanged),
@@ -163,17 +166,17 @@ fn spelled(value: Value, held: &Held<'_>) -> Map<String, Value> {
     }
 }
 
-/// Keeps what a person wrote as `stringData` where it is what the server holds under `data`.
+/// Keeps under `stringData` what a person wrote there, where what the server holds under `data` is text.
 fn keep_string_data(before: &Value, after: &mut Value) {
     let Some(texts) = before.get("stringData").and_then(Value::as_object) else {
         return;
     };
     let mut kept = Map::new();
-    for (key, text) in texts {
-        let encoded = text.as_str().map(|text| BASE64_STANDARD.encode(text));
+    for key in texts.keys() {
         let live = after.get("data").and_then(|data| data.get(key));
-        if encoded.is_some() && live.and_then(Value::as_str) == encoded.as_deref() {
-            kept.insert(key.clone(), text.clone());
+        let bytes = live.and_then(|live| BASE64_STANDARD.decode(live.as_str()?).ok());
+        if let Some(text) = bytes.and_then(|bytes| String::from_utf8(bytes).ok()) {
+            kept.insert(key.clone(), Value::String(text));
         }
     }
     if kept.is_empty() {
@@ -204,11 +207,22 @@ pub(super) fn config_paths(path: &RepoPath) -> Vec<RepoPath> {
     sops_config::config_paths(path)
 }
 
+impl From<OpenError> for Unsealed {
+    fn from(error: OpenError) -> Self {
+        Self {
+            message: error.to_string(),
+            remedy: error.remedy(),
+            config: None,
+        }
+    }
+}
+
 impl From<SealError> for Unsealed {
     fn from(error: SealError) -> Self {
         Self {
             message: error.to_string(),
             remedy: error.remedy(),
+            config: None,
         }
     }
 }
@@ -218,6 +232,7 @@ impl From<ConfigError> for Unsealed {
         Self {
             message: error.to_string(),
             remedy: error.remedy(),
+            config: Some(error.path().clone()),
         }
     }
 }

@@ -459,29 +459,35 @@ impl<E: Events> Builder<'_, E> {
                 self.problem(ProblemKind::MergeCollision, entry.key.start);
             }
         }
-        if let Some(twice) = second_of_a_pair(entries) {
-            self.problem(ProblemKind::DuplicateKey, twice.key.start);
+        if let Some((first, second)) = first_pair(entries)
+            && self.problem.is_none()
+        {
+            let kind = ProblemKind::DuplicateKey {
+                key: second.name().to_owned(),
+                first: line_of(self.text, first.key.start),
+            };
+            self.problem(kind, second.key.start);
         }
     }
 }
 
-/// Returns the first entry whose key another one has before it.
-fn second_of_a_pair(entries: &[Entry]) -> Option<&Entry> {
-    if entries.len() <= SMALL_MAPPING {
-        let same = |a: &Entry, b: &Entry| a.merge == b.merge && a.name() == b.name();
+/// Returns the first entry whose key another one has before it, behind that other one.
+fn first_pair(entries: &[Entry]) -> Option<(&Entry, &Entry)> {
+    let is_twin = |a: &Entry, b: &Entry| a.merge == b.merge && a.name() == b.name();
+    let second = if entries.len() <= SMALL_MAPPING {
         let mut indexes = 1..entries.len();
-        return indexes
-            .find(|index| {
-                entries[..*index]
-                    .iter()
-                    .any(|other| same(other, &entries[*index]))
-            })
-            .map(|index| &entries[index]);
-    }
-    let mut names = HashSet::with_capacity(entries.len());
-    entries
-        .iter()
-        .find(|entry| !names.insert((entry.name(), entry.merge)))
+        indexes.find(|index| {
+            let before = &entries[..*index];
+            before.iter().any(|other| is_twin(other, &entries[*index]))
+        })
+    } else {
+        let mut names = HashSet::with_capacity(entries.len());
+        let mut entries = entries.iter();
+        entries.position(|entry| !names.insert((entry.name(), entry.merge)))
+    }?;
+    let second = &entries[second];
+    let first = entries.iter().find(|entry| is_twin(entry, second))?;
+    Some((first, second))
 }
 
 fn can_merge(value: &Value) -> bool {

@@ -326,7 +326,7 @@ mod tests {
         }}));
         assert_eq!(
             text,
-            "data:\n  a: |\n    one\n    two\n  b: |-\n    one\n    two\n  c: |+\n    one\n\n  d: |2\n      x\n    y\n  e: \"x \\ny\\n\"\n  f: \"\\n\"\n  g: \"a\\r\\nb\"\n"
+            "data:\n  a: |\n    one\n    two\n  b: |-\n    one\n    two\n  c: |+\n    one\n\n  d: |2\n      x\n    y\n  e: |\n    x \n    y\n  f: \"\\n\"\n  g: \"a\\r\\nb\"\n"
         );
     }
 

@@ -8,6 +8,7 @@ use super::align::Step;
 use super::diff::{Differ, NoPlace, Place};
 use super::event::Style;
 use super::layout::Quote;
+use super::notation;
 use super::sequence::common_quote;
 use super::text::{column, line_start};
 use super::tree::{Entry, Kind, Node};
@@ -99,7 +100,7 @@ pub(crate) fn replace(
     };
     let mut text = match wanted {
         Value::String(text) => writer.flow_string(text, had, json),
-        other => writer.flow(other, json),
+        other => notation::follow(node, other).unwrap_or_else(|| writer.flow(other, json)),
     };
     let mut start = node.start;
     if node.tagged {

@@ -6,7 +6,7 @@
 //!
 //! Reading order: `event` (the parser, guarded), `scalar` (what a plain scalar means), `tree`, `extent` and `compose`
 //! (documents with positions), `diff` with `sequence`, `replace`, `align` and `flow` (from a wanted value to replacements), `splice`, [`mod@edit`] (apply
-//! and prove), `settle` (texts without an end), `framing` (whole documents); `layout`, `quote` and `emit` write new text.
+//! and prove), `settle` (texts without an end), `framing` (whole documents); `layout`, `quote`, `notation`, `folded` and `emit` write new text.
 
 mod align;
 mod compose;
@@ -16,8 +16,10 @@ mod emit;
 mod event;
 mod extent;
 mod flow;
+mod folded;
 mod framing;
 mod layout;
+mod notation;
 mod quote;
 mod replace;
 mod scalar;
@@ -46,6 +48,24 @@ pub struct Reading {
     pub is_empty: bool,
     /// What makes it unsafe to edit, with its line.
     pub problem: Option<(u32, String)>,
+}
+
+/// One step from a value to a part of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// The value of a key.
+    Key(String),
+    /// An item of a list, counted from 0.
+    Item(usize),
+}
+
+/// Returns the line where a part of a document stands, counted from 1. Where an alias or a merge brings the part
+/// in, that is the line of the alias or of what it is merged into.
+pub(crate) fn line_of(text: &str, document: usize, path: &[Part]) -> Option<u32> {
+    let prepared = text::Prepared::new(text);
+    let documents = compose::parse(&prepared.body, prepared.padded).ok()?;
+    let part = documents.get(document)?.root.part(path);
+    Some(event::line_of(&prepared.body, part.outer_start()))
 }
 
 /// Reads every document of a text.

@@ -51,7 +51,6 @@ pub(crate) fn fits_block(text: &str) -> bool {
         && text.chars().all(readable)
         && text.chars().any(|c| !c.is_whitespace())
         && !text.trim_start_matches(['\n', ' ']).starts_with('\t')
-        && !text.split('\n').any(|line| line.ends_with([' ', '\t']))
 }
 
 fn fits_single(text: &str) -> bool {
@@ -91,7 +90,7 @@ fn escape(c: char) -> String {
 
 /// Says whether a character may stand in a text as it is, on a line of its own kind. The line breaks that only
 /// some readers know, and the byte order mark, may not.
-fn is_printable(c: char) -> bool {
+pub(crate) fn is_printable(c: char) -> bool {
     !c.is_control()
         && !matches!(
             c,
@@ -160,10 +159,18 @@ mod tests {
 
     #[test]
     fn a_block_holds_only_what_it_gives_back() {
-        for text in ["a\n", "a\nb", "\n a\n", "a\n\tb\n", "😀\n"] {
+        for text in [
+            "a\n",
+            "a\nb",
+            "\n a\n",
+            "a\n\tb\n",
+            "😀\n",
+            "a \nb\t\n",
+            "a\n \nb",
+        ] {
             assert!(fits_block(text), "{text:?}");
         }
-        for text in ["a", "\n", "a \nb", "\ta\n", "a\rb\n", "a\n\u{2028}", " \n"] {
+        for text in ["a", "\n", "\ta\n", "a\rb\n", "a\n\u{2028}", " \n"] {
             assert!(!fits_block(text), "{text:?}");
         }
     }

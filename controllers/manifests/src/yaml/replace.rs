@@ -9,7 +9,9 @@ use super::diff::{Differ, NoPlace, Place};
 use super::emit::{Had, KeyOrder, Rendered, Under, Writer};
 use super::event::Style;
 use super::flow;
+use super::folded;
 use super::layout::Layout;
+use super::notation;
 use super::text::{line_end, line_start, next_line, starts_line, trim_blanks_before};
 use super::tree::{Kind, Node};
 
@@ -43,7 +45,14 @@ impl Differ<'_> {
             return self.replace_collection(node, wanted, place);
         }
         let had = self.had(node);
-        let rendered = self.writer().value(wanted, place.under, had, place.order);
+        let rendered = match (
+            notation::follow(node, wanted),
+            self.folded(node, wanted, had),
+        ) {
+            (Some(number), _) => Rendered::inline(number),
+            (None, Some(folded)) => folded,
+            (None, None) => self.writer().value(wanted, place.under, had, place.order),
+        };
         match &node.kind {
             Kind::Scalar { style, .. } if style.is_block() => self.replace_block(node, rendered),
             _ => self.replace_inline(node, rendered, place),
@@ -66,6 +75,25 @@ impl Differ<'_> {
             },
             Kind::Mapping { .. } | Kind::Sequence { .. } | Kind::Alias { .. } => Had::default(),
         }
+    }
+
+    /// Writes new text in the place of folded text.
+    fn folded(&self, node: &Node, wanted: &Value, had: Had) -> Option<Rendered> {
+        let is_folded = matches!(
+            node.kind,
+            Kind::Scalar {
+                style: Style::Folded,
+                ..
+            }
+        );
+        let layout = self.writer().layout;
+        if !is_folded || !layout.blocks {
+            return None;
+        }
+        let body = self
+            .text()
+            .get(next_line(self.text(), node.start)..node.end)?;
+        folded::rewrite(body, wanted.as_str()?, had, layout.eol)
     }
 
     /// Returns the column where the lines of a block scalar start.

@@ -87,6 +87,35 @@ pub(super) fn clean(value: &mut Map<String, Value>, withheld: &mut Vec<WithheldF
     }
     strip(metadata, "labels", is_bookkeeping_label);
     strip(metadata, "annotations", is_bookkeeping_annotation);
+    for (key, below) in value {
+        if key != "metadata" {
+            clean_templates(below);
+        }
+    }
+}
+
+/// Takes the creation time out of the metadata of templates, where older clients and servers write that there
+/// is none.
+fn clean_templates(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            let emptied = match map.get_mut("metadata") {
+                Some(Value::Object(metadata))
+                    if metadata.get("creationTimestamp") == Some(&Value::Null) =>
+                {
+                    metadata.remove("creationTimestamp");
+                    metadata.is_empty()
+                }
+                _ => false,
+            };
+            if emptied {
+                map.remove("metadata");
+            }
+            map.values_mut().for_each(clean_templates);
+        }
+        Value::Array(items) => items.iter_mut().for_each(clean_templates),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 /// Removes the matching keys, and the map itself once it is empty (PJ-4).
