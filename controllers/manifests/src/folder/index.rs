@@ -341,13 +341,13 @@ impl Folder {
                 let issue = folder_issue(
                     IssueKind::DuplicateIdentity,
                     &document.path,
-                    Some(document.line),
+                    Some(document.name_line),
                     Actor::Author,
                     format!(
                         "{} stands twice: first in {} line {}",
                         document.title(),
                         first.path,
-                        first.line
+                        first.name_line
                     ),
                     "keep one of the two documents",
                 );

@@ -145,18 +145,49 @@ fn a4_1_every_issue_is_reported_at_once_and_in_order() {
             "ignore-shadows-managed live/.gittargetignore:3",
             "foreign-file live/a/.gittargetignore",
             "invalid-yaml live/bad.yaml:3",
-            "duplicate-identity live/dup.yaml:7",
+            "duplicate-identity live/dup.yaml:10",
             "impure-managed-file live/impure.yaml:6",
             "impure-managed-file live/impure.yaml:9",
             "unsupported-kustomize live/k/kustomization.yaml",
             "foreign-symlink live/link.yaml",
-            "non-krm-yaml live/list.yaml:1",
+            "non-krm-yaml live/list.yaml:3",
             "foreign-symlink live/other",
             "foreign-submodule live/sub",
             "non-krm-yaml live/values.yaml:1",
-            "invalid-yaml live/x.sops.yaml",
+            "invalid-yaml live/x.sops.yaml:1",
         ]
     );
+}
+
+#[test]
+fn a4_1_an_issue_that_names_a_field_names_its_line() {
+    let list = "apiVersion: v1\nkind: ConfigMapList\n# objects\nitems:\n- kind: ConfigMap\n";
+    let nameless = "---\nkind: ConfigMap\napiVersion: v1\nmetadata: # generateName is no name\n  generateName: x-\n";
+    let kindless = "# of a chart\n\nimage: x\nmetadata:\n  name: n\n";
+    let pair = format!(
+        "{}---\n# again\n{}data: {{}}\n",
+        config_map("x"),
+        config_map("other").replace("  name: other\n", "  labels:\n    name: y\n  name: x\n")
+    );
+    for (text, field, content) in [
+        (list, "items", "items:"),
+        (nameless, "metadata.name", "metadata: #"),
+        (kindless, "apiVersion", "image: x"),
+        (pair.as_str(), "metadata.name", "  name: x"),
+    ] {
+        let issues = read(&[("live/x.yaml", regular(text))])
+            .accept()
+            .unwrap_err();
+        assert_eq!(issues.len(), 1);
+        let at = issues[0].at.as_ref().unwrap();
+        assert_eq!(at.field.as_deref(), Some(field), "{}", issues[0]);
+        let line = text
+            .lines()
+            .rev()
+            .position(|line| line.starts_with(content));
+        let line = text.lines().count() - line.unwrap();
+        assert_eq!(at.line, u32::try_from(line).ok(), "{}", issues[0]);
+    }
 }
 
 #[test]
@@ -179,7 +210,7 @@ fn ix_3_identity_is_free_of_the_version_and_of_the_file() {
     let new = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d, namespace: a}\n";
     assert_eq!(
         issues(&[("live/a.yaml", regular(old)), ("live/b.yaml", regular(new))]),
-        ["duplicate-identity live/b.yaml:1"]
+        ["duplicate-identity live/b.yaml:3"]
     );
     let elsewhere = new.replace("namespace: a", "namespace: b");
     assert!(
@@ -202,7 +233,7 @@ fn ix_6_a_document_that_cannot_be_edited_claims_its_identity() {
         ("live/a.yaml", regular(&twice)),
         ("live/b.yaml", regular(&config_map("x"))),
     ];
-    assert_eq!(issues(&copy), ["duplicate-identity live/b.yaml:1"]);
+    assert_eq!(issues(&copy), ["duplicate-identity live/b.yaml:4"]);
 }
 
 #[test]

@@ -23,7 +23,7 @@ use super::{bootstrap, check};
 use crate::fidelity::divergences;
 use crate::folder::{AcceptedFolder, Digest, Document};
 use crate::placement::{Newcomers, Placed, Site, Standing, Subject, Unplaced, admit_all};
-use crate::yaml;
+use crate::yaml::{self, FieldPath};
 
 /// Turns wishes into work on files, and the work into edits and decisions.
 pub(crate) struct Planner<'a, 's> {
@@ -133,7 +133,9 @@ impl<'a, 's> Planner<'a, 's> {
             return Ok(Decision::NoChange);
         }
         if let Some(divergence) = divergences(held, &value).first() {
-            return Ok(Decision::Refused(refuse::token(id, document, divergence)));
+            let line = open.line_of(document.index, &divergence.field);
+            let refusal = refuse::token(id, document, line, divergence);
+            return Ok(Decision::Refused(refusal));
         }
         if document.encrypted {
             return Ok(Decision::Refused(refuse::encrypted(id, document)));
@@ -143,7 +145,8 @@ impl<'a, 's> Planner<'a, 's> {
             return Ok(Decision::Refused(refusal));
         }
         if *document.api_version != object.served().api_version() {
-            let refusal = refuse::other_version(id, document, object);
+            let line = open.line_of(document.index, &FieldPath::of_keys(&["apiVersion"]));
+            let refusal = refuse::other_version(id, document, line, object);
             return Ok(Decision::Refused(refusal));
         }
         // The setting applies when a document is written for another reason; it is none by itself (D54).

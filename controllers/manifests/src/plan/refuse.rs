@@ -62,15 +62,20 @@ pub(crate) fn not_editable(
 }
 
 /// The document holds a token that somebody fills in when the folder is applied (RT-1, D56).
-pub(crate) fn token(id: &ResourceId, document: &Document, divergence: &Divergence) -> Refusal {
+pub(crate) fn token(
+    id: &ResourceId,
+    document: &Document,
+    line: Option<u32>,
+    divergence: &Divergence<'_>,
+) -> Refusal {
     let field = &divergence.field;
     Refusal {
         code: RefusalCode::RenderDoesNotMatchLive,
         issue: Some(IssueKind::RenderDoesNotMatchLive),
         at: Some(Location {
             path: document.path.clone(),
-            line: Some(document.line),
-            field: Some(field.clone()),
+            line,
+            field: Some(field.to_string()),
         }),
         actor: Actor::Platform,
         message: format!(
@@ -98,13 +103,14 @@ pub(crate) fn encrypted(id: &ResourceId, document: &Document) -> Refusal {
 pub(crate) fn other_version(
     id: &ResourceId,
     document: &Document,
+    line: Option<u32>,
     desired: &DesiredObject,
 ) -> Refusal {
     let read = desired.served().api_version();
     Refusal {
         at: Some(Location {
             path: document.path.clone(),
-            line: Some(document.line),
+            line,
             field: Some("apiVersion".to_owned()),
         }),
         actor: Actor::Nobody,

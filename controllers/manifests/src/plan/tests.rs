@@ -94,6 +94,12 @@ fn document(name: &str, rest: &str) -> String {
     )
 }
 
+/// Returns the line of a text that holds this, counted from 1.
+fn line_with(text: &str, content: &str) -> Option<u32> {
+    let at = text.lines().position(|line| line.contains(content))?;
+    u32::try_from(at + 1).ok()
+}
+
 /// Applies an outcome, as a commit would.
 fn committed(files: &FilesInMemory, outcome: &Outcome) -> FilesInMemory {
     let mut files = files.clone();
@@ -483,7 +489,7 @@ fn d53_a_document_that_cannot_be_edited_refuses_its_object_alone() {
 
 #[test]
 fn d58_another_version_is_refused_only_when_an_edit_is_needed() {
-    let old = "apiVersion: apps/v1beta2\nkind: Deployment\nmetadata: {name: d, namespace: team-a}\nspec: {replicas: 1}\n";
+    let old = "kind: Deployment\napiVersion: apps/v1beta2 # old\nmetadata: {name: d, namespace: team-a}\nspec: {replicas: 1}\n";
     let files = files(&[("live/d.yaml", old)]);
     let live = |replicas: u64| {
         object(json!({
@@ -499,7 +505,9 @@ fn d58_another_version_is_refused_only_when_an_edit_is_needed() {
     let outcome = plan(&files, &[upsert(&live(2))], &policy(), Mode::Apply);
     let refusal = only_refusal(&outcome);
     assert!(refusal.message.contains("apps/v1beta2"), "{refusal}");
-    assert_eq!(refusal.at.unwrap().field.as_deref(), Some("apiVersion"));
+    let at = refusal.at.unwrap();
+    assert_eq!(at.field.as_deref(), Some("apiVersion"));
+    assert_eq!(at.line, line_with(old, "# old"));
 }
 
 #[test]
@@ -659,7 +667,9 @@ fn d56_a_substitution_token_is_never_overwritten_and_its_neighbours_land() {
     let (outcome, after) = applied(&files, &wishes, &policy());
     let refusal = only_refusal(&outcome);
     assert_eq!(refusal.code, RefusalCode::RenderDoesNotMatchLive);
-    assert_eq!(refusal.at.unwrap().field.as_deref(), Some("data.host"));
+    let at = refusal.at.unwrap();
+    assert_eq!(at.field.as_deref(), Some("data.host"));
+    assert_eq!(at.line, line_with(&templated, "${DOMAIN}"));
     assert!(!refusal.message.contains("example.com"));
     assert_eq!(text(&after, "live/x.yaml"), Some(&*templated));
     assert!(text(&after, "live/y.yaml").unwrap().contains("a: \"2\""));

@@ -6,7 +6,7 @@
 //!
 //! Reading order: `event` (the parser, guarded), `scalar` (what a plain scalar means), `tree`, `extent` and `compose`
 //! (documents with positions), `diff` with `sequence`, `replace`, `align` and `flow` (from a wanted value to replacements), `splice`, [`mod@edit`] (apply
-//! and prove), `settle` (texts without an end), `framing` (whole documents); `layout`, `quote` and `emit` write new text.
+//! and prove), `place` (the lines of fields), `settle` (texts without an end), `framing` (whole documents); `layout`, `quote` and `emit` write new text.
 
 mod align;
 mod compose;
@@ -18,6 +18,7 @@ mod extent;
 mod flow;
 mod framing;
 mod layout;
+mod place;
 mod quote;
 mod replace;
 mod scalar;
@@ -32,6 +33,8 @@ pub use edit::{EditError, edit};
 pub use emit::canonical;
 pub use event::SyntaxError;
 pub use framing::{append, remove};
+pub(crate) use place::Way;
+pub use place::{FieldPath, Places, Step};
 
 use serde_json::Value;
 
@@ -46,6 +49,8 @@ pub struct Reading {
     pub is_empty: bool,
     /// What makes it unsafe to edit, with its line.
     pub problem: Option<(u32, String)>,
+    /// The lines of the fields that were asked for, in that order.
+    pub lines: Vec<u32>,
 }
 
 /// Reads every document of a text.
@@ -53,6 +58,15 @@ pub struct Reading {
 /// # Errors
 /// Returns where the text is not YAML.
 pub fn read(text: &str) -> Result<Vec<Reading>, SyntaxError> {
+    read_with(text, &[])
+}
+
+/// Reads every document of a text, and notes the lines of some fields, each named by the keys that lead to it. A
+/// field that a document does not write stands where the nearest thing above it does.
+///
+/// # Errors
+/// Returns where the text is not YAML.
+pub fn read_with(text: &str, fields: &[&[&str]]) -> Result<Vec<Reading>, SyntaxError> {
     let prepared = text::Prepared::new(text);
     let documents = compose::parse(&prepared.body, prepared.padded)?;
     let mut lines = event::Lines::new(&prepared.body);
@@ -60,6 +74,10 @@ pub fn read(text: &str) -> Result<Vec<Reading>, SyntaxError> {
         .into_iter()
         .map(|document| Reading {
             line: lines.line_of(document.first_byte()),
+            lines: fields
+                .iter()
+                .map(|keys| lines.ahead(offset_of(&document, keys)))
+                .collect(),
             is_empty: document.is_empty(),
             problem: document
                 .problem
@@ -68,6 +86,11 @@ pub fn read(text: &str) -> Result<Vec<Reading>, SyntaxError> {
             value: document.root.into_value(),
         })
         .collect())
+}
+
+fn offset_of(document: &tree::Document, keys: &[&str]) -> usize {
+    let steps = keys.iter().copied().map(place::PlaceStep::Key);
+    place::offset_of(&document.root, steps).unwrap_or_else(|| document.first_byte())
 }
 
 /// Reads the value of every document of a text.
