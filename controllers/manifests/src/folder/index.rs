@@ -88,6 +88,11 @@ impl Folder {
         Ok(folder)
     }
 
+    /// Returns what its documents are joined with objects by.
+    pub(crate) fn joining(&self) -> &Joining {
+        &self.joining
+    }
+
     /// Returns where the folder is.
     pub fn path(&self) -> &FolderPath {
         &self.path
@@ -286,6 +291,15 @@ impl Folder {
         &self.facts
     }
 
+    /// Says whether a file holds a sensitive object in plain text.
+    pub(crate) fn holds_plain_secret(&self, path: &RepoPath) -> bool {
+        let file = self.scanned.get(path);
+        file.is_some_and(|file| {
+            let mut documents = file.documents.iter();
+            documents.any(|document| !document.encrypted && self.joining.is_sensitive(document))
+        })
+    }
+
     /// Judges the folder.
     ///
     /// # Errors
@@ -376,6 +390,11 @@ impl Folder {
 }
 
 impl AcceptedFolder<'_> {
+    /// Says whether a file holds a sensitive object in plain text.
+    pub(crate) fn holds_plain_secret(&self, path: &RepoPath) -> bool {
+        self.0.holds_plain_secret(path)
+    }
+
     /// Returns the document of an object.
     pub fn find(&self, id: &ResourceId) -> Option<&Document> {
         self.0.index.get(id).map(|place| self.0.at(place))
@@ -385,14 +404,6 @@ impl AcceptedFolder<'_> {
     pub fn documents_of(&self, path: &RepoPath) -> Option<&[Document]> {
         let file = self.0.scanned.get(path)?;
         file.managed.then_some(&file.documents)
-    }
-
-    /// Says whether a file holds a sensitive object in plain text.
-    pub(crate) fn holds_plain_secret(&self, path: &RepoPath) -> bool {
-        let documents = self.documents_of(path).unwrap_or_default();
-        documents
-            .iter()
-            .any(|document| !document.encrypted && self.0.joining.is_sensitive(document))
     }
 
     /// Returns the objects that have a document, by identity.

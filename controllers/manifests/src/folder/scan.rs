@@ -5,6 +5,7 @@ use model::{Actor, FileEntry, FolderPath, IssueKind, Refusal, RepoPath};
 use super::document::{Content, Document, Lack, NOTED, classify, is_encrypted};
 use super::issue::{folder_issue, with_field};
 use super::role::{Role, role};
+use crate::ignore::pattern_of;
 use crate::yaml::{self, Reading};
 
 /// What a file turned out to be.
@@ -114,7 +115,7 @@ impl Scan<'_> {
     fn ignore_it(&self) -> String {
         let below = self.folder.strip(self.path).unwrap_or_default();
         let rules = self.at_root(".gittargetignore");
-        format!("add the line /{below} to {rules}")
+        format!("add the line {} to {rules}", pattern_of(below))
     }
 
     fn at_root(&self, name: &str) -> String {

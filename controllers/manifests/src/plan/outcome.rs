@@ -5,7 +5,7 @@ use sealing::SealedBytes;
 use serde::Serialize;
 
 use crate::folder::{Document, Join};
-use crate::plan::DecidedActions;
+use crate::plan::{DecidedActions, Explanations};
 use crate::preview;
 
 /// The answer to a batch of intents. The same input gives the same bytes, whatever the order of the intents.
@@ -21,6 +21,8 @@ pub struct Outcome {
     pub decided: DecidedActions,
     /// The documents that a removal left where they are.
     pub retained: Vec<Retained>,
+    /// What the refusals leave out, where that was asked for.
+    pub explanations: Explanations,
 }
 
 /// The judgement of the acceptance gate.
@@ -229,6 +231,7 @@ impl Outcome {
             decisions: Vec::new(),
             decided: DecidedActions::default(),
             retained: Vec::new(),
+            explanations: Explanations::default(),
         }
     }
 

@@ -17,9 +17,9 @@ use super::policy::{Policy, PruneMode};
 use super::refuse;
 use super::seal::{self, Held, Sealed, Sealing};
 use super::texts::Texts;
-use super::wanted::{content, wanted, without_namespace};
+use super::wanted::{comparable, content, without_namespace};
 use super::wishes::{Wish, Wishes};
-use super::{bootstrap, check};
+use super::{Explanations, bootstrap, check};
 use crate::fidelity::divergences;
 use crate::folder::{AcceptedFolder, Digest, Document};
 use crate::placement::{Newcomers, Placed, Site, Standing, Subject, Unplaced, admit_all};
@@ -125,10 +125,7 @@ impl<'a, 's> Planner<'a, 's> {
         }
         let open = self.texts.open(&document.path)?;
         let held = open.values.get(document.index).unwrap_or(&Value::Null);
-        let mut value = wanted(held, object, &self.policy.defaults);
-        if !document.has_namespace() {
-            value = without_namespace(value);
-        }
+        let mut value = comparable(document, held, object, &self.policy.defaults);
         if yaml::same(held, &value) {
             return Ok(Decision::NoChange);
         }
@@ -445,6 +442,7 @@ impl<'a, 's> Planner<'a, 's> {
                 .collect(),
             decided,
             retained,
+            explanations: Explanations::default(),
         }
     }
 }

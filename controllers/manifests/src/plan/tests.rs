@@ -31,14 +31,14 @@ fn types() -> Vec<ServedType> {
     ]
 }
 
-fn policy() -> Policy {
+pub(super) fn policy() -> Policy {
     Policy::new(
         FolderPath::new("live").unwrap(),
         types().iter().collect::<TypeCatalog>(),
     )
 }
 
-fn files(entries: &[(&str, &str)]) -> FilesInMemory {
+pub(super) fn files(entries: &[(&str, &str)]) -> FilesInMemory {
     entries
         .iter()
         .map(|(path, text)| (RepoPath::new(*path).unwrap(), text.as_bytes()))
@@ -46,13 +46,18 @@ fn files(entries: &[(&str, &str)]) -> FilesInMemory {
 }
 
 /// Plans on a folder that was never read before.
-fn plan(files: &FilesInMemory, intents: &[Intent], policy: &Policy, mode: Mode) -> Outcome {
+pub(super) fn plan(
+    files: &FilesInMemory,
+    intents: &[Intent],
+    policy: &Policy,
+    mode: Mode,
+) -> Outcome {
     let mut folder = Folder::new(policy.folder.clone());
     super::plan(&mut folder, files.tree(), intents, policy, mode, None).unwrap()
 }
 
 /// Sanitises a live object.
-fn object(value: Value) -> Arc<DesiredObject> {
+pub(super) fn object(value: Value) -> Arc<DesiredObject> {
     let kind = value["kind"].as_str().unwrap();
     let served = types()
         .into_iter()
@@ -65,7 +70,7 @@ fn object(value: Value) -> Arc<DesiredObject> {
     Arc::new(sanitize(&live).unwrap())
 }
 
-fn config_map(name: &str, data: Value) -> Arc<DesiredObject> {
+pub(super) fn config_map(name: &str, data: Value) -> Arc<DesiredObject> {
     object(json!({
         "apiVersion": "v1", "kind": "ConfigMap", "data": data,
         "metadata": {"name": name, "namespace": "team-a", "uid": "u", "resourceVersion": "1"},
@@ -88,20 +93,20 @@ fn collection() -> Collection {
     }
 }
 
-fn document(name: &str, rest: &str) -> String {
+pub(super) fn document(name: &str, rest: &str) -> String {
     format!(
         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n  namespace: team-a\n{rest}"
     )
 }
 
 /// Returns the line of a text that holds this, counted from 1.
-fn line_with(text: &str, content: &str) -> Option<u32> {
+pub(super) fn line_with(text: &str, content: &str) -> Option<u32> {
     let at = text.lines().position(|line| line.contains(content))?;
     u32::try_from(at + 1).ok()
 }
 
 /// Applies an outcome, as a commit would.
-fn committed(files: &FilesInMemory, outcome: &Outcome) -> FilesInMemory {
+pub(super) fn committed(files: &FilesInMemory, outcome: &Outcome) -> FilesInMemory {
     let mut files = files.clone();
     for edit in &outcome.edits {
         match &edit.content {
@@ -171,7 +176,7 @@ fn applied(files: &FilesInMemory, intents: &[Intent], policy: &Policy) -> (Outco
     (outcome, after)
 }
 
-fn upsert(object: &Arc<DesiredObject>) -> Intent {
+pub(super) fn upsert(object: &Arc<DesiredObject>) -> Intent {
     Intent::Upsert(object.clone())
 }
 

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use super::defaults::Defaults;
 use super::dependent::{Whole, mirrored_labels};
 use super::settle::{Place, settle};
+use crate::folder::Document;
 use crate::yaml;
 
 /// Returns the value that the document should have. Its `apiVersion` is the document's own.
@@ -38,6 +39,22 @@ pub(crate) fn wanted(document: &Value, desired: &DesiredObject, defaults: &Defau
     let root = Place::root(defaults.of(desired.served()), whole);
     settle(document, &mut value, root);
     value
+}
+
+/// Returns the value that the document should have, in the form that the document is compared in: without a
+/// namespace where it has none.
+pub(crate) fn comparable(
+    document: &Document,
+    held: &Value,
+    desired: &DesiredObject,
+    defaults: &Defaults,
+) -> Value {
+    let value = wanted(held, desired, defaults);
+    if document.has_namespace() {
+        value
+    } else {
+        without_namespace(value)
+    }
 }
 
 /// Returns what a new document of the object holds. Items of a list answer come without their type, which no

@@ -6,7 +6,7 @@
 //!
 //! Reading order: `event` (the parser, guarded), `scalar` (what a plain scalar means), `tree`, `extent` and `compose`
 //! (documents with positions), `diff` with `sequence`, `replace`, `align` and `flow` (from a wanted value to replacements), `splice`, [`mod@edit`] (apply
-//! and prove), `place` (the lines of fields), `settle` (texts without an end), `framing` (whole documents); `layout`, `quote` and `emit` write new text.
+//! and prove), `place` (the lines of fields), `settle` (texts without an end), `repair` (other spellings), `framing` (whole documents); `layout`, `quote` and `emit` write new text.
 
 mod align;
 mod compose;
@@ -20,6 +20,7 @@ mod framing;
 mod layout;
 mod place;
 mod quote;
+mod repair;
 mod replace;
 mod scalar;
 mod sequence;
@@ -35,6 +36,7 @@ pub use event::SyntaxError;
 pub use framing::{append, remove};
 pub(crate) use place::Way;
 pub use place::{FieldPath, Places, Step};
+pub(crate) use repair::{RepairKind, repairs};
 
 use serde_json::Value;
 
