@@ -72,18 +72,15 @@ pub fn plan(
     };
     let namespaces = wishes::source_namespaces(&wishes, intents);
     let bare = policy.serialize_namespace == Some(false);
-    let single = match namespaces.iter().next() {
-        Some(Some(namespace)) if bare && namespaces.len() == 1 => Some(namespace.clone()),
-        _ => None,
-    };
+    let is_mixed = bare && (namespaces.len() > 1 || namespaces.contains(&None));
+    let single = namespaces.into_iter().next().flatten();
     let joining = Joining {
         catalog: wishes::complete_catalog(&policy.catalog, &wishes),
-        namespace: single,
+        namespace: single.filter(|_| bare && !is_mixed),
     };
     folder.update(tree, &joining)?;
     let can_seal = sealing.is_some();
     let is_planned = mode != Mode::Inspect;
-    let is_mixed = bare && (namespaces.len() > 1 || namespaces.contains(&None));
     let mut outcome = match folder.accept() {
         Err(issues) => refused(issues, &wishes),
         Ok(folder) if is_planned && is_mixed => Outcome {

@@ -88,13 +88,16 @@ pub(crate) fn token(
     }
 }
 
-/// The document is encrypted although the object need not be, and the key is not at hand.
+/// The document is encrypted although the type of its object is not a sensitive one.
 pub(crate) fn encrypted(id: &ResourceId, document: &Document) -> Refusal {
     Refusal {
         code: RefusalCode::EncryptionNotConfigured,
         actor: Actor::Platform,
-        message: format!("the document of {id} is encrypted and no encryption is configured"),
-        remedy: "configure encryption for the target".to_owned(),
+        message: format!(
+            "the document of {id} is encrypted, and its type is not declared sensitive"
+        ),
+        remedy: "declare the type with --additional-sensitive-resources, or decrypt the document"
+            .to_owned(),
         ..edit_refusal(id, document)
     }
 }

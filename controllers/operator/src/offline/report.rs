@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use model::{Actor, Refusal, ResourceId};
+use anyhow::Result;
+use manifests::Outcome;
+use model::{Actor, FileTree, Refusal, ResourceId};
 use serde::Serialize;
+
+use super::explained::{ExplanationReport, FixReport};
 
 /// The judgement of one folder.
 #[derive(Debug, Serialize)]
@@ -39,6 +43,9 @@ pub(super) struct Issue {
     message: String,
     /// What to do.
     remedy: String,
+    /// The change that does it, where one is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fix: Option<FixReport>,
 }
 
 /// One object that is not written.
@@ -51,19 +58,11 @@ pub(super) struct RefusalReport {
     file: Option<String>,
     line: Option<u32>,
     field: Option<String>,
-    /// What gives the field its value now.
-    supplier: Option<SupplierReport>,
+    #[serde(flatten)]
+    explanation: ExplanationReport,
     actor: &'static str,
     message: String,
     remedy: String,
-}
-
-/// The line that gives a field its value.
-#[derive(Debug, Serialize)]
-struct SupplierReport {
-    kind: &'static str,
-    file: String,
-    line: u32,
 }
 
 /// The identity of an object.
@@ -138,6 +137,32 @@ pub(super) struct AnalyzeReport {
     pub(super) suggested_git_targets: Vec<serde_json::Value>,
 }
 
+/// Reports every refusal of an object, explained.
+pub(super) fn refusals(tree: FileTree<'_>, outcome: &Outcome) -> Result<Vec<RefusalReport>> {
+    let explanations = &outcome.explanations.objects;
+    let report = |refusal: &Refusal| {
+        let id = refusal.object.as_ref();
+        let explanation = match id.and_then(|id| explanations.get(id)) {
+            Some(explanation) => ExplanationReport::of(explanation, tree)?,
+            None => ExplanationReport::default(),
+        };
+        Ok(RefusalReport::of(refusal, explanation))
+    };
+    outcome.refusals().map(report).collect()
+}
+
+/// Reports every issue of the folder, with what lifts it.
+pub(super) fn issues(tree: FileTree<'_>, outcome: &Outcome) -> Result<Vec<Issue>> {
+    let issues = outcome.folder.issues().iter();
+    let explained = issues.zip(&outcome.explanations.issues);
+    explained
+        .map(|(issue, explanation)| {
+            let fix = FixReport::of(explanation, tree)?;
+            Ok(Issue::of(issue).with_fix(fix))
+        })
+        .collect()
+}
+
 impl Issue {
     /// Prints one line for people.
     pub(super) fn line(&self) -> String {
@@ -168,21 +193,19 @@ impl Issue {
             actor: refusal.actor.as_str(),
             message: refusal.message.clone(),
             remedy: refusal.remedy.clone(),
+            fix: None,
         }
+    }
+
+    /// Adds the change that lifts the issue.
+    pub(super) fn with_fix(self, fix: Option<FixReport>) -> Self {
+        Self { fix, ..self }
     }
 }
 
 impl RefusalReport {
-    pub(super) fn of(refusal: &Refusal) -> Self {
+    pub(super) fn of(refusal: &Refusal, explanation: ExplanationReport) -> Self {
         let issue = Issue::of(refusal);
-        let supplier = match (&issue.file, issue.line) {
-            (Some(file), Some(line)) => Some(SupplierReport {
-                kind: "document",
-                file: file.clone(),
-                line,
-            }),
-            _ => None,
-        };
         Self {
             code: refusal.code.as_str(),
             issue: refusal.issue.map(|issue| issue.as_str()),
@@ -190,8 +213,8 @@ impl RefusalReport {
             object: refusal.object.as_ref().map(ObjectReport::of),
             file: issue.file,
             line: issue.line,
-            field: issue.field,
-            supplier,
+            field: issue.field.or_else(|| explanation.field()),
+            explanation,
             actor: issue.actor,
             message: issue.message,
             remedy: issue.remedy,
@@ -208,15 +231,15 @@ impl RefusalReport {
             file: None,
             line: None,
             field: None,
-            supplier: None,
+            explanation: ExplanationReport::default(),
             actor: Actor::Platform.as_str(),
             message: format!("the kind of {title} is not known"),
             remedy: "give its CustomResourceDefinition with --crds".to_owned(),
         }
     }
 
-    /// Prints one line for people.
-    pub(super) fn line(&self) -> String {
+    /// Prints the refusal and what explains it, for people.
+    pub(super) fn lines(&self) -> Vec<String> {
         let issue = Issue {
             issue: self.issue.unwrap_or(self.code),
             code: self.code,
@@ -226,8 +249,11 @@ impl RefusalReport {
             actor: self.actor,
             message: self.message.clone(),
             remedy: self.remedy.clone(),
+            fix: None,
         };
-        format!("refused: {}", issue.line())
+        let first = format!("refused: {}", issue.line());
+        let below = self.explanation.lines();
+        std::iter::once(first).chain(below).collect()
     }
 }
 
