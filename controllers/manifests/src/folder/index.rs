@@ -33,6 +33,8 @@ pub struct Folder {
     disputed: BTreeSet<Claim>,
     index: BTreeMap<ResourceId, Place>,
     faulty: BTreeSet<RepoPath>,
+    /// The values files that documents name, each with how many name it.
+    values_files: BTreeMap<RepoPath, usize>,
     facts: FolderFacts,
     bytes: usize,
 }
@@ -69,6 +71,7 @@ impl Folder {
             disputed: BTreeSet::new(),
             index: BTreeMap::new(),
             faulty: BTreeSet::new(),
+            values_files: BTreeMap::new(),
             facts: FolderFacts::default(),
             bytes: 0,
         }
@@ -208,6 +211,9 @@ impl Folder {
         if !file.issues.is_empty() {
             self.faulty.insert(path.clone());
         }
+        for named in &file.values_files {
+            *self.values_files.entry(named.clone()).or_default() += 1;
+        }
         for document in &mut file.documents {
             let claim = self.joining.join(document);
             self.claim(claim, document);
@@ -222,6 +228,14 @@ impl Folder {
         self.bytes -= file.bytes;
         self.facts.files -= usize::from(!file.documents.is_empty());
         self.faulty.remove(path);
+        for named in &file.values_files {
+            let left = self.values_files.get(named).map_or(0, |count| count - 1);
+            if left == 0 {
+                self.values_files.remove(named);
+            } else {
+                self.values_files.insert(named.clone(), left);
+            }
+        }
         for mut document in file.documents {
             let claim = self.joining.join(&mut document);
             self.give_up(&claim, &document);
@@ -308,7 +322,11 @@ impl Folder {
         let mut issues = self.way_issues();
         issues.extend_from_slice(&self.rule_issues);
         for path in &self.faulty {
-            issues.extend_from_slice(&self.scanned[path].issues);
+            let file = &self.scanned[path];
+            // A values file is read by Helm and no document of the mirror (SC-13).
+            if !(file.may_be_values && self.values_files.contains_key(path)) {
+                issues.extend_from_slice(&file.issues);
+            }
         }
         self.duplicates(&mut issues);
         issues.extend(self.too_large());

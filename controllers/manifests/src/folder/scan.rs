@@ -3,6 +3,7 @@
 use model::{Actor, FileEntry, FolderPath, IssueKind, Refusal, RepoPath};
 
 use super::document::{Content, Document, Lack, NOTED, classify, is_encrypted};
+use super::helm::values_files;
 use super::issue::{folder_issue, with_field};
 use super::role::{Role, role};
 use crate::ignore::pattern_of;
@@ -15,6 +16,10 @@ pub(crate) struct ScannedFile {
     pub(crate) documents: Vec<Document>,
     /// What forbids to write the folder.
     pub(crate) issues: Vec<Refusal>,
+    /// The values files that its documents name.
+    pub(crate) values_files: Vec<RepoPath>,
+    /// Whether all that is wrong with it is that it holds no Kubernetes objects, as a values file does not.
+    pub(crate) may_be_values: bool,
     /// Its size, where it was read.
     pub(crate) bytes: usize,
     /// Whether it is YAML that holds Kubernetes documents, or comments only.
@@ -198,16 +203,21 @@ impl Scan<'_> {
         let mut others = Vec::new();
         for (index, reading) in readings.into_iter().enumerate() {
             let line = reading.line;
+            self.found.values_files.extend(values_files(&reading.value));
             match classify(self.path, index, reading) {
                 Content::Document(document) => self.found.documents.push(*document),
                 other => others.push((line, other)),
             }
         }
         let beside = !self.found.documents.is_empty();
+        let all = |fits: fn(&Content) -> bool| others.iter().all(|(_, other)| fits(other));
+        self.found.managed = all(|other| matches!(other, Content::Empty));
+        self.found.may_be_values = !beside
+            && self.found.issues.is_empty()
+            && all(|other| matches!(other, Content::Empty | Content::Other(_)));
         for (line, other) in others {
             self.other(line, &other, beside);
         }
-        self.found.managed = true;
     }
 
     /// Reports what is no Kubernetes document, alone in its file or beside documents.

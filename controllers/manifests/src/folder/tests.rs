@@ -391,3 +391,61 @@ fn sc_5_sc_6_what_the_rules_hide_is_not_there_and_some_names_cannot_be_hidden() 
         ]
     );
 }
+
+#[test]
+fn sc_13_a_values_file_that_a_document_names_has_a_role() {
+    let release = |names: &str| {
+        format!(
+            "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: web, namespace: a}}\nspec:\n  chart:\n    spec:\n      chart: ./chart\n      sourceRef: {{kind: GitRepository, name: this}}\n      valuesFiles: [{names}]\n"
+        )
+    };
+    let values = "replicas: 1\n---\nmore: true\n";
+    let named = release("live/values.yaml, live/missing.yaml");
+    let files = |release: &str, values: &str| {
+        in_memory(&[
+            ("live/web.yaml", regular(release)),
+            ("live/values.yaml", regular(values)),
+        ])
+    };
+    let mut folder = Folder::new(FolderPath::new("live").unwrap());
+    folder
+        .update(files(&named, values).tree(), &joining())
+        .unwrap();
+    assert_eq!(issues_of(&folder), [""; 0]);
+    let path = RepoPath::new("live/values.yaml").unwrap();
+    assert_eq!(folder.accept().unwrap().documents_of(&path), None);
+    // Whoever named it may stop to do so.
+    let unnamed = files(&release("live/other.yaml"), values);
+    folder.update(unnamed.tree(), &joining()).unwrap();
+    let alone = [
+        "non-krm-yaml live/values.yaml:1",
+        "non-krm-yaml live/values.yaml:3",
+    ];
+    assert_eq!(issues_of(&folder), alone);
+    folder
+        .update(files(&named, values).tree(), &joining())
+        .unwrap();
+    assert_eq!(issues_of(&folder), [""; 0]);
+    // A name excuses no text that does not parse, no list, and nothing beside a document.
+    for (values, wanted) in [
+        ("a: [\n", "invalid-yaml live/values.yaml:2"),
+        (
+            "apiVersion: v1\nkind: List\nitems: []\n",
+            "non-krm-yaml live/values.yaml:3",
+        ),
+        (
+            &format!("{}---\na: 1\n", config_map("x")),
+            "impure-managed-file live/values.yaml:7",
+        ),
+    ] {
+        folder
+            .update(files(&named, values).tree(), &joining())
+            .unwrap();
+        assert_eq!(issues_of(&folder), [wanted]);
+    }
+    // What it names may be a document, which is then one of the mirror.
+    let document = files(&named, &config_map("x"));
+    folder.update(document.tree(), &joining()).unwrap();
+    let documents = folder.accept().unwrap().documents_of(&path).unwrap().len();
+    assert_eq!(documents, 1);
+}

@@ -775,3 +775,23 @@ fn pj_9_an_object_of_another_applier_is_neither_written_nor_swept() {
     let (_, after) = applied(&files, &[snapshot(owned("apps"))], &policy);
     assert!(text(&after, "live/x.yaml").unwrap().contains("a: \"2\""));
 }
+
+#[test]
+fn sc_13_no_document_joins_a_values_file() {
+    let application = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: web, namespace: argocd}\nspec:\n  source:\n    path: live\n    helm: {valueFiles: [values.yaml]}\n";
+    let files = files(&[
+        ("live/web.yaml", application),
+        ("live/values.yaml", "replicas: 1\n"),
+    ]);
+    let mut policy = policy();
+    let templates = [("v1/configmaps", "values.yaml")];
+    policy.placement =
+        crate::Placement::read(templates, None, None, &model::Sensitivity::default()).unwrap();
+    let wish = [upsert(&config_map("app", json!({"a": "1"})))];
+    let (outcome, after) = applied(&files, &wish, &policy);
+    assert_eq!(
+        only_refusal(&outcome).code,
+        RefusalCode::MultiDocumentTarget
+    );
+    assert_eq!(after, files);
+}
