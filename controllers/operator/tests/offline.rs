@@ -407,4 +407,38 @@ fn e5_plan_gives_each_issue_of_a_folder_its_line_and_its_fix() {
     );
     assert_eq!(report["refusals"][0]["scope"], "folder");
     assert_eq!(report["refusals"][0]["fix"], issues[0]["fix"]);
+
+    let output = run(dir.path(), &words[..5], &live("debug"));
+    let told = text(&output.stderr);
+    assert_eq!(told.matches("fix: ").count(), 2, "{told}");
+    assert!(
+        told.starts_with("issue: duplicate-identity: apps/copy.yaml:4: "),
+        "{told}"
+    );
+}
+
+#[test]
+fn d27a_plan_shows_the_replicas_that_an_autoscaler_has_taken_over() {
+    let written = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n  namespace: team-a\nspec:\n  replicas: 2\n";
+    let dir = repository(&[("apps/web.yaml", written)]);
+    let live = "{\"apiVersion\": \"apps/v1\", \"kind\": \"Deployment\", \"metadata\": {\"name\": \"web\", \"namespace\": \"team-a\", \"managedFields\": [{\"manager\": \"kube-controller-manager\", \"operation\": \"Update\", \"subresource\": \"scale\", \"fieldsV1\": {\"f:spec\": {\"f:replicas\": {}}}}]}, \"spec\": {\"replicas\": 5}}";
+    let words = ["plan", "--path", "apps", "--upsert", "-"];
+    let output = run(dir.path(), &[&words[..], &["-o", "json"]].concat(), live);
+    let report = json(&output);
+    assert_eq!(code(&output), 0, "{report}");
+    assert_eq!(report["edits"].as_array().unwrap().len(), 0);
+    let kept = &report["retained"][0];
+    assert_eq!(kept["reason"], "autoscaler");
+    assert_eq!(kept["file"], "apps/web.yaml");
+    let field = serde_json::json!({
+        "name": "spec.replicas", "manager": "kube-controller-manager", "expected": 2, "live": 5,
+    });
+    assert_eq!(kept["field"], field);
+    assert_eq!(report["counts"]["scaled"], 1);
+    assert_eq!(report["counts"]["unchanged"], 1);
+    let output = run(dir.path(), &words, live);
+    assert_eq!(
+        text(&output.stderr),
+        "kept: deployments web in apps/web.yaml (autoscaler: spec.replicas is 2 here, and kube-controller-manager made it 5)\n"
+    );
 }

@@ -42,8 +42,8 @@ pub use explain::{
 };
 pub use intent::{DecidedActions, DecidedRemoval, Intent, RemovalCause};
 pub use outcome::{
-    Decision, FileContent, FileEdit, FolderFacts, FolderVerdict, ObjectDecision, Outcome,
-    PlacementSource, Retained, RetainedReason,
+    Counts, Decision, FileContent, FileEdit, FolderFacts, FolderVerdict, ObjectDecision, Outcome,
+    PlacementSource, Retained, RetainedReason, Scaled,
 };
 pub use policy::{Applier, Mode, Policy, PruneMode};
 pub use seal::{Encryption, Sealing};

@@ -11,13 +11,13 @@ use super::edits::{Edit, FileWork, NewText, apply};
 use super::intent::{DecidedActions, DecidedRemoval, RemovalCause};
 use super::outcome::{
     Decision, FileContent, FileEdit, FolderVerdict, ObjectDecision, Outcome, Retained,
-    RetainedReason,
+    RetainedReason, Scaled,
 };
 use super::policy::{Policy, PruneMode};
 use super::refuse;
 use super::seal::{self, Held, Sealed, Sealing};
 use super::texts::Texts;
-use super::wanted::{comparable, content, without_namespace};
+use super::wanted::{comparable, content, scaled, without_namespace};
 use super::wishes::{Wish, Wishes};
 use super::{Explanations, bootstrap, check};
 use crate::fidelity::divergences;
@@ -37,6 +37,7 @@ pub(crate) struct Planner<'a, 's> {
     placed: BTreeMap<ResourceId, (Arc<DesiredObject>, Placed)>,
     sealed: BTreeMap<RepoPath, (ResourceId, SealedBytes)>,
     uncovered: bool,
+    scaled: Vec<Scaled>,
     decisions: BTreeMap<ResourceId, Decision>,
 }
 
@@ -58,6 +59,7 @@ impl<'a, 's> Planner<'a, 's> {
             placed: BTreeMap::new(),
             sealed: BTreeMap::new(),
             uncovered: false,
+            scaled: Vec::new(),
             decisions: BTreeMap::new(),
         }
     }
@@ -125,6 +127,7 @@ impl<'a, 's> Planner<'a, 's> {
         }
         let open = self.texts.open(&document.path)?;
         let held = open.values.get(document.index).unwrap_or(&Value::Null);
+        self.scaled.extend(scaled(document, held, object));
         let mut value = comparable(document, held, object, &self.policy.defaults);
         if yaml::same(held, &value) {
             return Ok(Decision::NoChange);
@@ -407,7 +410,10 @@ impl<'a, 's> Planner<'a, 's> {
         Ok((content, done.refused))
     }
 
-    fn outcome(self, wishes: &Wishes, edits: Vec<FileEdit>) -> Outcome {
+    fn outcome(mut self, wishes: &Wishes, edits: Vec<FileEdit>) -> Outcome {
+        let decisions = &self.decisions;
+        let is_refused = |id: &ResourceId| matches!(decisions.get(id), Some(Decision::Refused(_)));
+        self.scaled.retain(|one| !is_refused(&one.id));
         let mut decided = DecidedActions::default();
         let mut retained = Vec::new();
         for (id, decision) in &self.decisions {
@@ -442,6 +448,7 @@ impl<'a, 's> Planner<'a, 's> {
                 .collect(),
             decided,
             retained,
+            scaled: self.scaled,
             explanations: Explanations::default(),
         }
     }

@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use super::defaults::Defaults;
 use super::dependent::{Whole, mirrored_labels};
+use super::outcome::Scaled;
 use super::settle::{Place, settle};
 use crate::folder::Document;
 use crate::yaml;
@@ -167,6 +168,28 @@ fn put_withheld(document: &Value, value: &mut Value, path: &[&str], live: &Value
         }
         _ => {}
     }
+}
+
+/// Returns the field that an autoscaler has taken over, where the document says something else (D27a).
+pub(crate) fn scaled(document: &Document, held: &Value, desired: &DesiredObject) -> Option<Scaled> {
+    desired.filled().iter().find_map(|field| {
+        let Filler::Autoscaler { manager } = &field.by else {
+            return None;
+        };
+        let mut keys = field.path.iter();
+        let held = keys.try_fold(held, |at, key| at.get(key))?;
+        let (first, rest) = field.path.split_first()?;
+        let live = desired.value().get(first)?;
+        let live = rest.iter().try_fold(live, |at, key| at.get(key))?;
+        (!yaml::same(held, live)).then(|| Scaled {
+            id: desired.id().clone(),
+            path: document.path.clone(),
+            field: field.path.join("."),
+            manager: manager.clone(),
+            held: held.clone(),
+            live: live.clone(),
+        })
+    })
 }
 
 /// Leaves a field that no person wrote as the document has it.

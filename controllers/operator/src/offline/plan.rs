@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ::crds::GitTarget;
 use anyhow::{Context as _, Result};
-use manifests::plan::{Applier, FileContent, FileEdit, RetainedReason};
+use manifests::plan::{Applier, FileContent, FileEdit};
 use manifests::{Decision, Encryption, Folder, Intent, Mode, Outcome, Policy, Sealing, preview};
 use model::{ApplierOwner, FileTree, FolderPath, LeftOut, ResourceId};
 use rand::Rng as _;
@@ -20,7 +20,7 @@ use super::disk::Disk;
 use super::objects::{Given, Types, read_objects, read_text, title};
 use super::report::{
     self, DecisionReport, EditReport, FolderReport, LeftOutReport, ObjectReport, PlanReport,
-    RefusalReport, RetainedReport,
+    RefusalReport,
 };
 use super::{Problem, Verdict, complain, print};
 
@@ -310,14 +310,6 @@ fn report(question: Question, tree: FileTree<'_>, outcome: &Outcome) -> Result<P
     refusals.extend(question.refused);
     let mut left_out = question.left_out;
     left_out.extend(outcome.decisions.iter().filter_map(owned_by_another));
-    let retained = outcome.retained.iter().map(|kept| RetainedReport {
-        object: ObjectReport::of(&kept.id),
-        file: kept.path.to_string(),
-        reason: match kept.reason {
-            RetainedReason::PruneNever => "prune_never",
-            RetainedReason::PruneOnEvent => "prune_on_event",
-        },
-    });
     let facts = match &outcome.folder {
         manifests::FolderVerdict::Accepted(facts) => facts.clone(),
         manifests::FolderVerdict::Refused(_) => manifests::plan::FolderFacts::default(),
@@ -332,9 +324,10 @@ fn report(question: Question, tree: FileTree<'_>, outcome: &Outcome) -> Result<P
         },
         edits,
         refusals,
-        retained: retained.collect(),
+        retained: report::retained(outcome),
         left_out,
         decisions: outcome.decisions.iter().map(decision).collect(),
+        counts: outcome.counts(),
         diagnostics: diagnostics(&facts),
     })
 }
@@ -398,15 +391,14 @@ fn answer(report: &PlanReport, output: PlanOutput) -> Result<(), Problem> {
         text.push('\n');
         return print(&text);
     }
+    for issue in &report.folder.issues {
+        issue.lines().iter().for_each(|line| complain(line));
+    }
     for refusal in &report.refusals {
         refusal.lines().iter().for_each(|line| complain(line));
     }
     for kept in &report.retained {
-        let ObjectReport { resource, name, .. } = &kept.object;
-        complain(&format!(
-            "kept: {resource} {name} in {} ({})",
-            kept.file, kept.reason
-        ));
+        complain(&kept.line());
     }
     for left_out in &report.left_out {
         complain(&format!(

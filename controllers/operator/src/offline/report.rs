@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use manifests::Outcome;
-use model::{Actor, FileTree, Refusal, ResourceId};
+use manifests::plan::{Counts, RetainedReason};
+use model::{Actor, FileTree, Refusal, RefusalScope, ResourceId};
 use serde::Serialize;
 
 use super::explained::{ExplanationReport, FixReport};
@@ -82,12 +83,23 @@ pub(super) struct EditReport {
     pub(super) diff: String,
 }
 
-/// A document that stays although its object is gone.
+/// A document that stays although its object is gone, or keeps a field that an autoscaler has taken over.
 #[derive(Debug, Serialize)]
 pub(super) struct RetainedReport {
     pub(super) object: ObjectReport,
     pub(super) file: String,
     pub(super) reason: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) field: Option<ScaledReport>,
+}
+
+/// A field that an autoscaler has taken over.
+#[derive(Debug, Serialize)]
+pub(super) struct ScaledReport {
+    name: String,
+    manager: String,
+    expected: serde_json::Value,
+    live: serde_json::Value,
 }
 
 /// An object that is not mirrored at all.
@@ -118,6 +130,8 @@ pub(super) struct PlanReport {
     pub(super) retained: Vec<RetainedReport>,
     pub(super) left_out: Vec<LeftOutReport>,
     pub(super) decisions: Vec<DecisionReport>,
+    /// How many objects met each fate.
+    pub(super) counts: Counts,
     pub(super) diagnostics: Vec<String>,
 }
 
@@ -163,6 +177,31 @@ pub(super) fn issues(tree: FileTree<'_>, outcome: &Outcome) -> Result<Vec<Issue>
         .collect()
 }
 
+/// Reports every document that stays as it is although its object does not.
+pub(super) fn retained(outcome: &Outcome) -> Vec<RetainedReport> {
+    let gone = outcome.retained.iter().map(|kept| RetainedReport {
+        object: ObjectReport::of(&kept.id),
+        file: kept.path.to_string(),
+        reason: match kept.reason {
+            RetainedReason::PruneNever => "prune_never",
+            RetainedReason::PruneOnEvent => "prune_on_event",
+        },
+        field: None,
+    });
+    let scaled = outcome.scaled.iter().map(|scaled| RetainedReport {
+        object: ObjectReport::of(&scaled.id),
+        file: scaled.path.to_string(),
+        reason: "autoscaler",
+        field: Some(ScaledReport {
+            name: scaled.field.clone(),
+            manager: scaled.manager.clone(),
+            expected: scaled.held.clone(),
+            live: scaled.live.clone(),
+        }),
+    });
+    gone.chain(scaled).collect()
+}
+
 impl Issue {
     /// Prints one line for people.
     pub(super) fn line(&self) -> String {
@@ -197,6 +236,13 @@ impl Issue {
         }
     }
 
+    /// Prints the issue and what lifts it, for people.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let first = format!("issue: {}", self.line());
+        let below = self.fix.iter().flat_map(FixReport::lines);
+        std::iter::once(first).chain(below).collect()
+    }
+
     /// Adds the change that lifts the issue.
     pub(super) fn with_fix(self, fix: Option<FixReport>) -> Self {
         Self { fix, ..self }
@@ -226,7 +272,7 @@ impl RefusalReport {
         Self {
             code: model::RefusalCode::UnknownType.as_str(),
             issue: Some(model::IssueKind::UnresolvedKrm.as_str()),
-            scope: model::RefusalScope::Object.as_str(),
+            scope: RefusalScope::Object.as_str(),
             object: None,
             file: None,
             line: None,
@@ -238,7 +284,7 @@ impl RefusalReport {
         }
     }
 
-    /// Prints the refusal and what explains it, for people.
+    /// Prints the refusal and what explains it, for people. What refuses the whole folder is told with its issues.
     pub(super) fn lines(&self) -> Vec<String> {
         let issue = Issue {
             issue: self.issue.unwrap_or(self.code),
@@ -252,8 +298,28 @@ impl RefusalReport {
             fix: None,
         };
         let first = format!("refused: {}", issue.line());
-        let below = self.explanation.lines();
+        let is_of_folder = self.scope == RefusalScope::Folder.as_str();
+        let below = if is_of_folder {
+            Vec::new()
+        } else {
+            self.explanation.lines()
+        };
         std::iter::once(first).chain(below).collect()
+    }
+}
+
+impl RetainedReport {
+    /// Prints one line for people.
+    pub(super) fn line(&self) -> String {
+        let ObjectReport { resource, name, .. } = &self.object;
+        let why = match &self.field {
+            Some(field) => format!(
+                "{}: {} is {} here, and {} made it {}",
+                self.reason, field.name, field.expected, field.manager, field.live
+            ),
+            None => self.reason.to_owned(),
+        };
+        format!("kept: {resource} {name} in {} ({why})", self.file)
     }
 }
 

@@ -24,8 +24,12 @@ const TEMPLATES: [&str; 2] = [
     "{namespace}/{group}/{resource}-{name}{sensitiveSuffix}",
 ];
 
+/// For more refusals than this no fix is looked for: each costs a plan, and nobody reads them all.
+const MOST: usize = 100;
+
 /// Finds fixes for the refusals of one plan.
 pub(super) struct Fixes<'a> {
+    asked: usize,
     ground: Ground<'a>,
     trial: Option<Trial<'a>>,
     texts: Texts<'a>,
@@ -40,6 +44,7 @@ struct Candidate {
 impl<'a> Fixes<'a> {
     pub(super) fn new(ground: Ground<'a>) -> Self {
         Self {
+            asked: 0,
             ground,
             trial: None,
             texts: Texts::new(ground.tree),
@@ -83,6 +88,10 @@ impl<'a> Fixes<'a> {
         case: &Case<'_>,
         folder: AcceptedFolder<'_>,
     ) -> Result<Option<Fix>, ReadError> {
+        self.asked += 1;
+        if self.asked > MOST {
+            return Ok(None);
+        }
         if case.refusal.scope == RefusalScope::Placement {
             return self.template(case, folder);
         }
@@ -234,7 +243,8 @@ impl<'a> Fixes<'a> {
         let (Some(kind), Some(at)) = (issue.issue, &issue.at) else {
             return Ok(None);
         };
-        if issue.actor != Actor::Author {
+        self.asked += 1;
+        if issue.actor != Actor::Author || self.asked > MOST {
             return Ok(None);
         }
         match (kind, at.line) {

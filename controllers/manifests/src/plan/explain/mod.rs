@@ -46,7 +46,7 @@ pub struct Explanation {
     pub differences: Vec<Difference>,
     /// What gives the first of them its value now, or rules the object out.
     pub supplier: Option<Supplier>,
-    /// The smallest change that is known to lift the refusal.
+    /// The smallest change that is known to lift the refusal. It is looked for at the first hundred refusals only.
     pub fix: Option<Fix>,
 }
 
