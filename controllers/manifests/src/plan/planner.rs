@@ -141,7 +141,8 @@ impl<'a, 's> Planner<'a, 's> {
             return Ok(Decision::Refused(refuse::encrypted(id, document)));
         }
         if let Some((line, problem)) = &document.problem {
-            let refusal = refuse::not_editable(id, document, *line, problem);
+            let field = open.field_in(document.index, *line);
+            let refusal = refuse::not_editable(id, document, (*line, field), problem);
             return Ok(Decision::Refused(refusal));
         }
         if *document.api_version != object.served().api_version() {

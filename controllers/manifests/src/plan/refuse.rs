@@ -7,7 +7,7 @@ use model::{
 
 use crate::fidelity::Divergence;
 use crate::folder::{Document, Shadow};
-use crate::yaml::EditError;
+use crate::yaml::{EditError, FieldPath};
 
 /// The object must be encrypted, and nothing can encrypt it.
 pub(crate) fn sensitive(id: &ResourceId, document: Option<&Document>) -> Refusal {
@@ -46,14 +46,14 @@ pub(crate) fn unsealed(
 pub(crate) fn not_editable(
     id: &ResourceId,
     document: &Document,
-    line: u32,
+    (line, field): (u32, Option<FieldPath>),
     problem: &str,
 ) -> Refusal {
     Refusal {
         at: Some(Location {
             path: document.path.clone(),
             line: Some(line),
-            field: None,
+            field: field.map(|field| field.to_string()),
         }),
         message: format!("the document of {id} cannot be edited safely: {problem}"),
         remedy: "rewrite that part of the document by hand".to_owned(),
@@ -129,7 +129,9 @@ pub(crate) fn other_version(
 /// No change of the text reads back as wanted.
 pub(crate) fn not_expressible(id: &ResourceId, document: &Document, error: &EditError) -> Refusal {
     match error {
-        EditError::NotEditable { line, problem } => not_editable(id, document, *line, problem),
+        EditError::NotEditable { line, problem } => {
+            not_editable(id, document, (*line, None), problem)
+        }
         EditError::Syntax(_) | EditError::NoDocument(_) | EditError::NotExpressible => Refusal {
             message: format!("no edit of the document of {id} reads back as the live object"),
             remedy: "write the document in a plainer form, or remove it so that it is written anew"

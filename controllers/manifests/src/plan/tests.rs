@@ -477,7 +477,8 @@ fn d53_a_document_that_cannot_be_edited_refuses_its_object_alone() {
     let (outcome, after) = applied(&files, &wishes, &policy());
     let refusal = only_refusal(&outcome);
     assert_eq!(refusal.issue, Some(IssueKind::NonEditableDocument));
-    assert_eq!(refusal.at.unwrap().line, Some(7));
+    let at = refusal.at.unwrap();
+    assert_eq!((at.line, at.field.as_deref()), (Some(7), Some("data")));
     assert_eq!(
         text(&after, "live/x.yaml").unwrap(),
         format!("{twice}---\n{}", document("good", "data: {a: '2'}\n"))

@@ -32,13 +32,17 @@ pub(crate) struct OpenFile {
 impl OpenFile {
     /// Returns the line of a field of a document, or of the nearest thing above it that is written.
     pub(crate) fn line_of(&self, document: usize, field: &FieldPath) -> Option<u32> {
-        let read = || {
-            self.text
-                .as_deref()
-                .and_then(|text| Places::read(text).ok())
-        };
-        let places = self.places.get_or_init(read);
-        places.as_ref()?.line_of(document, field)
+        self.places()?.line_of(document, field)
+    }
+
+    /// Returns the first field of a document that begins in a line.
+    pub(crate) fn field_in(&self, document: usize, line: u32) -> Option<FieldPath> {
+        self.places()?.field_in(document, line)
+    }
+
+    fn places(&self) -> Option<&Places> {
+        let read = || Places::read(self.text.as_deref()?).ok();
+        self.places.get_or_init(read).as_ref()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Where the fields of a text stand.
 
 use std::fmt;
+use std::ops::Range;
 
 use super::compose;
 use super::event::SyntaxError;
@@ -117,6 +118,43 @@ impl Places {
         let line = self.starts.partition_point(|start| *start <= offset);
         u32::try_from(line).ok()
     }
+
+    /// Returns the first field of a document that begins in a line, counted from 1, and has that line.
+    pub fn field_in(&self, document: usize, line: u32) -> Option<FieldPath> {
+        let index = usize::try_from(line).ok()?.checked_sub(1)?;
+        let start = *self.starts.get(index)?;
+        let end = self.starts.get(index + 1).copied().unwrap_or(usize::MAX);
+        let root = &self.documents.get(document)?.root;
+        let mut found = None;
+        descend(root, &(start..end), Way::default(), &mut found);
+        found.filter(|field| self.line_of(document, field) == Some(line))
+    }
+}
+
+/// Goes down to the first key that begins in these bytes.
+fn descend(node: &Node, line: &Range<usize>, way: Way<'_>, found: &mut Option<FieldPath>) {
+    match &node.kind {
+        Kind::Mapping { entries, .. } => {
+            for entry in entries {
+                let way = way.key(entry.name());
+                if line.contains(&entry.start()) {
+                    found.get_or_insert_with(|| way.path());
+                    return;
+                }
+                if entry.start() < line.end && entry.end() >= line.start {
+                    descend(&entry.value, line, way, found);
+                }
+            }
+        }
+        Kind::Sequence { items, .. } => {
+            for (index, item) in items.iter().enumerate() {
+                if item.outer_start() < line.end && item.outer_end() >= line.start {
+                    descend(item, line, way.item(index), found);
+                }
+            }
+        }
+        Kind::Scalar { .. } | Kind::Alias { .. } => {}
+    }
 }
 
 /// A step that borrows its key.
@@ -201,6 +239,22 @@ mod tests {
         ] {
             assert_eq!(places.line_of(0, &path(field)), line(content), "{field}");
         }
+        for (content, field) in [
+            ("a: 1", Some("a")),
+            ("name: n", Some("list[1].name")),
+            ("{k: v", Some("list[1].map")),
+            ("l: w", Some("list[1].map.l")),
+            ("deep", Some("[\"dot.ted\"].deep")),
+            ("# head", None),
+            ("# first", None),
+        ] {
+            let found = places.field_in(0, line(content).unwrap());
+            let found = found.as_ref().map(ToString::to_string);
+            assert_eq!(found.as_deref(), field, "{content}");
+        }
+        // Of a key that stands twice the last one counts.
+        assert_eq!(places.field_in(1, line("&x").unwrap()), None);
+        assert_eq!(places.field_in(1, line("a: 3").unwrap()), Some(path("a")));
         assert_eq!(places.line_of(1, &path("a")), line("a: 3"));
         assert_eq!(places.line_of(1, &path("c/b")), line("c: *x"));
         assert_eq!(places.line_of(2, &path("a")), None);

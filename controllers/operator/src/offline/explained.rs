@@ -75,11 +75,6 @@ impl ExplanationReport {
         })
     }
 
-    /// Returns the field that the refusal is about, if it is one.
-    pub(super) fn field(&self) -> Option<String> {
-        self.differences.first()?.field.clone()
-    }
-
     /// Prints lines for people, to stand below the refusal.
     pub(super) fn lines(&self) -> Vec<String> {
         let file = self

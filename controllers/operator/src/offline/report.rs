@@ -259,7 +259,7 @@ impl RefusalReport {
             object: refusal.object.as_ref().map(ObjectReport::of),
             file: issue.file,
             line: issue.line,
-            field: issue.field.or_else(|| explanation.field()),
+            field: issue.field,
             explanation,
             actor: issue.actor,
             message: issue.message,
