@@ -3,20 +3,19 @@
 use model::{
     Actor, DesiredObject, IssueKind, ReadError, Refusal, RefusalCode, RefusalScope, RepoPath,
 };
-use serde_json::Value;
 
 use super::super::intent::Intent;
 use super::super::outcome::{FileContent, FileEdit};
 use super::super::policy::Policy;
 use super::super::texts::Texts;
 use super::super::wishes::Wish;
+use super::rewrite::{Candidate, candidates};
 use super::trial::Trial;
-use super::{Case, Change, Fix, Ground, other_version};
-use crate::fidelity::{Divergence, divergences};
+use super::{Case, Change, Fix, Ground};
 use crate::folder::{AcceptedFolder, Document};
 use crate::ignore::{self, IgnoreRules};
 use crate::placement::{Site, Subject, Template, TypeKey};
-use crate::yaml::{self, RepairKind, Step};
+use crate::yaml;
 
 /// Paths that are each free for one object of a type, the plainest first.
 const TEMPLATES: [&str; 2] = [
@@ -33,12 +32,6 @@ pub(super) struct Fixes<'a> {
     ground: Ground<'a>,
     trial: Option<Trial<'a>>,
     texts: Texts<'a>,
-}
-
-/// A text that a file could have, and what makes the difference.
-struct Candidate {
-    action: String,
-    text: String,
 }
 
 impl<'a> Fixes<'a> {
@@ -96,10 +89,8 @@ impl<'a> Fixes<'a> {
             return self.template(case, folder);
         }
         match case.refusal.code {
-            RefusalCode::RenderDoesNotMatchLive => self.document(case, written_out(case)),
-            RefusalCode::WriteBoundaryRefused => {
-                let version = in_version(case).into_iter();
-                self.document(case, version.chain(repaired(case)))
+            RefusalCode::RenderDoesNotMatchLive | RefusalCode::WriteBoundaryRefused => {
+                self.document(case)
             }
             RefusalCode::IgnoreShadowsManagedPath => self.unhide(case, folder),
             RefusalCode::MultipleSourceNamespaces => Ok(Some(setting(
@@ -113,16 +104,12 @@ impl<'a> Fixes<'a> {
     }
 
     /// Takes the first text of the document's file with which the object would land.
-    fn document(
-        &mut self,
-        case: &Case<'_>,
-        candidates: impl IntoIterator<Item = Candidate>,
-    ) -> Result<Option<Fix>, ReadError> {
+    fn document(&mut self, case: &Case<'_>) -> Result<Option<Fix>, ReadError> {
         let Some(document) = case.document else {
             return Ok(None);
         };
         let wish = intent(case);
-        for Candidate { action, text } in candidates {
+        for Candidate { action, text } in candidates(case) {
             if self.trial().text_helps(&document.path, &text, &wish)? {
                 return Ok(Some(self.file(&document.path, action, Some(text))));
             }
@@ -355,107 +342,12 @@ fn intent(case: &Case<'_>) -> Intent {
     }
 }
 
-/// Writes the live values over the tokens that stand for them.
-fn written_out(case: &Case<'_>) -> Option<Candidate> {
-    let (document, (held, live)) = (case.document?, case.values?);
-    let tokens = divergences(held, live);
-    let mut value = held.clone();
-    // What goes is taken out from the back, so that items before it keep their position.
-    let (stay, go): (Vec<_>, Vec<_>) = tokens.iter().partition(|token| token.live.is_some());
-    for token in stay.iter().chain(go.iter().rev()) {
-        put(&mut value, token.field.steps(), token.live);
-    }
-    let line = |token: &Divergence<'_>| case.open.line_of(document.index, &token.field);
-    let mut lines: Vec<u32> = tokens.iter().filter_map(line).collect();
-    lines.sort_unstable();
-    lines.dedup();
-    let action = format!(
-        "write the live value out in {} of {}",
-        counted(&lines),
-        document.path
-    );
-    edited(case, &value, action)
-}
-
-/// Writes the document in the version that the object was read in.
-fn in_version(case: &Case<'_>) -> Option<Candidate> {
-    let (document, (held, _), read) = (case.document?, case.values?, other_version(case)?);
-    let mut value = held.clone();
-    value["apiVersion"] = Value::String(read.clone());
-    let action = format!("write the document of {} as {read}", document.path);
-    edited(case, &value, action)
-}
-
-fn edited(case: &Case<'_>, value: &Value, action: String) -> Option<Candidate> {
-    let change = [(case.document?.index, value)];
-    let text = yaml::edit(case.open.text.as_deref()?, &change).ok()?;
-    Some(Candidate { action, text })
-}
-
-/// Writes the document so that it can be edited.
-fn repaired(case: &Case<'_>) -> Vec<Candidate> {
-    let (Some(document), Some(text)) = (case.document, case.open.text.as_deref()) else {
-        return Vec::new();
-    };
-    let path = &document.path;
-    let repairs = yaml::repairs(text, document.index).into_iter();
-    repairs
-        .map(|repair| Candidate {
-            action: match repair.how {
-                RepairKind::WithoutOverridden { lines } => format!(
-                    "take out {} of {path}, which a later line overrides",
-                    counted(&lines)
-                ),
-                RepairKind::WrittenAnew => format!(
-                    "write the document in line {} of {path} in its plain form, without comments",
-                    document.line
-                ),
-            },
-            text: repair.text,
-        })
-        .collect()
-}
-
-/// Sets a value, or takes it out.
-fn put(value: &mut Value, steps: &[Step], new: Option<&Value>) {
-    let Some((first, rest)) = steps.split_first() else {
-        *value = new.cloned().unwrap_or_default();
-        return;
-    };
-    match (value, first) {
-        (Value::Object(map), Step::Key(key)) if rest.is_empty() && new.is_none() => {
-            map.remove(key);
-        }
-        (Value::Object(map), Step::Key(key)) => {
-            put(map.entry(key.as_str()).or_insert(Value::Null), rest, new);
-        }
-        (Value::Array(items), Step::Item(index)) if *index < items.len() => {
-            if rest.is_empty() && new.is_none() {
-                items.remove(*index);
-            } else {
-                put(&mut items[*index], rest, new);
-            }
-        }
-        _ => {}
-    }
-}
-
 fn resource(object: &DesiredObject) -> String {
     let id = &object.served().type_id;
     if id.group.is_empty() {
         id.resource.clone()
     } else {
         format!("{}/{}", id.group, id.resource)
-    }
-}
-
-/// Words a set of lines.
-fn counted(lines: &[u32]) -> String {
-    let numbers: Vec<String> = lines.iter().map(u32::to_string).collect();
-    match numbers.split_last() {
-        Some((last, [])) => format!("line {last}"),
-        Some((last, others)) => format!("lines {} and {last}", others.join(", ")),
-        None => "the document".to_owned(),
     }
 }
 

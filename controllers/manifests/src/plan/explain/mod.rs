@@ -5,10 +5,12 @@
 //! values; nothing here decides anything. A change that is proposed was tried first, by planning with it, wherever
 //! that can be told.
 //!
-//! Reading order: [`Explanation`], `difference` (the fields), `fix` (what to propose), `trial` (whether it helps).
+//! Reading order: [`Explanation`], `difference` (the fields), `fix` (what to propose), `rewrite` (other
+//! texts of a document), `trial` (whether it helps).
 
 mod difference;
 mod fix;
+mod rewrite;
 #[cfg(test)]
 mod tests;
 mod trial;
