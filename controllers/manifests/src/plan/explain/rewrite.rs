@@ -1,5 +1,7 @@
 //! A document written so that its object can land: one reason for a refusal after the other taken out of the text.
 
+use std::iter::once_with;
+
 use serde_json::Value;
 
 use super::{Case, other_version};
@@ -13,20 +15,21 @@ pub(super) struct Candidate {
 }
 
 /// Returns the texts that take one thing out of the way, the smallest change first, and behind them the one that
-/// takes out everything.
-pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
-    let (Some(text), Some((held, live))) = (case.open.text.as_deref(), case.values) else {
-        return Vec::new();
-    };
-    let rewrite = Rewrite { case, live };
-    let mut found: Vec<Candidate> = rewrite.written_out(text, held).into_iter().collect();
-    found.extend(rewrite.in_version(text, held));
-    found.extend(rewrite.repaired(text));
-    found.extend(rewrite.everything(text));
-    found
+/// takes out everything. Each is made when it is asked for.
+pub(super) fn candidates<'a>(case: &'a Case<'a>) -> impl Iterator<Item = Candidate> + 'a {
+    let known = case.open.text.as_deref().zip(case.values);
+    known.into_iter().flat_map(|(text, (held, live))| {
+        let rewrite = Rewrite { case, live };
+        once_with(move || rewrite.written_out(text, held))
+            .chain(once_with(move || rewrite.in_version(text, held)))
+            .flatten()
+            .chain(once_with(move || rewrite.repaired(text)).flatten())
+            .chain(once_with(move || rewrite.everything(text)).flatten())
+    })
 }
 
 /// The document of a case, and what it would have to say.
+#[derive(Clone, Copy)]
 struct Rewrite<'a> {
     case: &'a Case<'a>,
     live: &'a Value,
