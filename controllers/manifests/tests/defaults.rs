@@ -352,7 +352,13 @@ fn d27a_replicas_that_an_autoscaler_set_are_no_difference() {
     let autoscaler = managed("kube-controller-manager", "scale");
     let written = document("Deployment", "worker");
     assert!(changes(&written, scaled("worker", autoscaler.clone())).is_empty());
+    let kept = &planned(&written, &[scaled("worker", autoscaler.clone())]).scaled[0];
+    assert_eq!(kept.field, "spec.replicas");
+    assert_eq!(kept.manager, "kube-controller-manager");
+    assert_eq!((&kept.held, &kept.live), (&json!(0), &json!(7)));
     let absent = document("Deployment", "web");
+    let outcome = planned(&absent, &[scaled("web", autoscaler.clone())]);
+    assert_eq!(outcome.scaled, []);
     assert!(changes(&absent, scaled("web", autoscaler)).is_empty());
     let person = managed("kubectl", "scale");
     assert_eq!(

@@ -206,6 +206,7 @@ proptest! {
             turned.reverse();
         }
         prop_assert_eq!(&plan(&before, &turned, &policy(), Mode::Preview), &outcome);
+        prop_assert_eq!(&plan(&before, &turned, &policy(), Mode::Explain), &outcome);
 
         let replayed = plan(&before, &[Intent::Replay(outcome.decided.clone())], &policy(), Mode::Apply);
         prop_assert_eq!(&committed(&before, &replayed), &after);

@@ -304,3 +304,141 @@ fn sc_7_links_and_other_repositories_are_not_followed() {
         APP
     );
 }
+
+/// Returns the line of a text that holds this, counted from 1.
+fn line_with(text: &str, content: &str) -> usize {
+    text.lines()
+        .position(|line| line.contains(content))
+        .unwrap()
+        + 1
+}
+
+#[test]
+fn e5_plan_explains_a_refusal_down_to_the_line_and_the_change_that_lifts_it() {
+    let templated = APP.replace("info #", "${LEVEL} #");
+    let dir = repository(&[("apps/x.yaml", &templated)]);
+    let words = ["plan", "--path", "apps", "--upsert", "-"];
+    let output = run(
+        dir.path(),
+        &[&words[..], &["-o", "json"]].concat(),
+        &live("debug"),
+    );
+    let report = json(&output);
+    assert_eq!(code(&output), 3, "{report}");
+    let refusal = &report["refusals"][0];
+    let line = line_with(&templated, "${LEVEL}");
+    assert_eq!(refusal["code"], "RenderDoesNotMatchLive");
+    assert_eq!(refusal["file"], "apps/x.yaml");
+    assert_eq!(refusal["line"], line);
+    assert_eq!(refusal["field"], "data.level");
+    assert_eq!(refusal["expected"], "${LEVEL}");
+    assert_eq!(refusal["live"], "debug");
+    let supplier = serde_json::json!({
+        "kind": "document", "file": "apps/x.yaml", "line": line, "field": "data.level",
+    });
+    assert_eq!(refusal["supplier"], supplier);
+    let fix = &refusal["fix"];
+    assert_eq!(
+        fix["action"],
+        format!("write the live value out in line {line} of apps/x.yaml")
+    );
+    assert!(
+        fix["diff"]
+            .as_str()
+            .unwrap()
+            .ends_with("-  level: ${LEVEL} # ask before you change it\n+  level: debug # ask before you change it\n"),
+        "{fix}"
+    );
+
+    let output = run(dir.path(), &words, &live("debug"));
+    let told = text(&output.stderr);
+    assert!(output.stdout.is_empty());
+    let wanted = format!(
+        "  data.level (apps/x.yaml:{line}): the folder says \"${{LEVEL}}\", the object \"debug\"\n  fix: write the live value out in line {line} of apps/x.yaml\n    --- a/apps/x.yaml\n"
+    );
+    assert!(told.contains(&wanted), "{told}");
+}
+
+#[test]
+fn e5_plan_tells_nothing_of_a_secret() {
+    let dir = repository(&[]);
+    let secret = "{\"apiVersion\": \"v1\", \"kind\": \"Secret\", \"metadata\": {\"name\": \"s\", \"namespace\": \"team-a\"}, \"data\": {\"p\": \"aHVudGVyMg==\"}}";
+    for held in [None, Some("apps/s.yaml")] {
+        if let Some(path) = held {
+            fs::create_dir_all(dir.path().join("apps")).unwrap();
+            fs::write(dir.path().join(path), secret.replace("aHVudGVyMg", "b2xk")).unwrap();
+        }
+        let words = ["plan", "--path", "apps", "--upsert", "-", "-o", "json"];
+        let output = run(dir.path(), &words, secret);
+        let report = json(&output);
+        let refusal = &report["refusals"][0];
+        assert_eq!(code(&output), 3, "{report}");
+        let told = held.map(|_| "(withheld)");
+        assert_eq!(refusal["expected"].as_str(), told);
+        assert_eq!(refusal["live"].as_str(), told);
+        assert_eq!(refusal["fix"]["setting"], "spec.encryption.age.enabled");
+        let all = text(&output.stdout) + &text(&output.stderr);
+        assert!(
+            !all.contains("aHVudGVyMg") && !all.contains("b2xk"),
+            "{all}"
+        );
+    }
+}
+
+#[test]
+fn e5_plan_gives_each_issue_of_a_folder_its_line_and_its_fix() {
+    let dir = repository(&[
+        ("apps/a.yaml", APP),
+        ("apps/copy.yaml", APP),
+        ("apps/values.yaml", "replicas: 1\n"),
+    ]);
+    let words = ["plan", "--path", "apps", "--upsert", "-", "-o", "json"];
+    let output = run(dir.path(), &words, &live("debug"));
+    let report = json(&output);
+    assert_eq!(code(&output), 3);
+    let issues = &report["folder"]["issues"];
+    assert_eq!(issues[0]["file"], "apps/copy.yaml");
+    assert_eq!(issues[0]["line"], line_with(APP, "name: app"));
+    assert_eq!(issues[0]["field"], "metadata.name");
+    assert_eq!(issues[0]["fix"]["action"], "remove apps/copy.yaml");
+    assert_eq!(
+        issues[1]["fix"]["diff"],
+        "--- /dev/null\n+++ b/apps/.gittargetignore\n@@ -0,0 +1 @@\n+/values.yaml\n"
+    );
+    assert_eq!(report["refusals"][0]["scope"], "folder");
+    assert_eq!(report["refusals"][0]["fix"], issues[0]["fix"]);
+
+    let output = run(dir.path(), &words[..5], &live("debug"));
+    let told = text(&output.stderr);
+    assert_eq!(told.matches("fix: ").count(), 2, "{told}");
+    assert!(
+        told.starts_with("issue: duplicate-identity: apps/copy.yaml:4: "),
+        "{told}"
+    );
+}
+
+#[test]
+fn d27a_plan_shows_the_replicas_that_an_autoscaler_has_taken_over() {
+    let written = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n  namespace: team-a\nspec:\n  replicas: 2\n";
+    let dir = repository(&[("apps/web.yaml", written)]);
+    let live = "{\"apiVersion\": \"apps/v1\", \"kind\": \"Deployment\", \"metadata\": {\"name\": \"web\", \"namespace\": \"team-a\", \"managedFields\": [{\"manager\": \"kube-controller-manager\", \"operation\": \"Update\", \"subresource\": \"scale\", \"fieldsV1\": {\"f:spec\": {\"f:replicas\": {}}}}]}, \"spec\": {\"replicas\": 5}}";
+    let words = ["plan", "--path", "apps", "--upsert", "-"];
+    let output = run(dir.path(), &[&words[..], &["-o", "json"]].concat(), live);
+    let report = json(&output);
+    assert_eq!(code(&output), 0, "{report}");
+    assert_eq!(report["edits"].as_array().unwrap().len(), 0);
+    let kept = &report["retained"][0];
+    assert_eq!(kept["reason"], "autoscaler");
+    assert_eq!(kept["file"], "apps/web.yaml");
+    let field = serde_json::json!({
+        "name": "spec.replicas", "manager": "kube-controller-manager", "expected": 2, "live": 5,
+    });
+    assert_eq!(kept["field"], field);
+    assert_eq!(report["counts"]["scaled"], 1);
+    assert_eq!(report["counts"]["unchanged"], 1);
+    let output = run(dir.path(), &words, live);
+    assert_eq!(
+        text(&output.stderr),
+        "kept: deployments web in apps/web.yaml (autoscaler: spec.replicas is 2 here, and kube-controller-manager made it 5)\n"
+    );
+}

@@ -2,34 +2,37 @@
 
 use serde_json::Value;
 
-use crate::yaml::{self, Part};
+use crate::yaml::{self, FieldPath, Way};
 
 /// One token whose place holds something else in the live object, or nothing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Divergence {
-    /// The field, such as `spec.replicas` or `spec.ports[0].name`.
-    pub(crate) field: String,
-    /// The same as steps from the root of the document.
-    pub(crate) path: Vec<Part>,
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Divergence<'a> {
+    /// The field of the document.
+    pub(crate) field: FieldPath,
+    /// What the document says there.
+    pub(crate) held: &'a Value,
+    /// What the live object holds there.
+    pub(crate) live: Option<&'a Value>,
 }
 
 /// Returns the tokens of a document that the live object does not hold literally, in the order of the fields.
-pub(crate) fn divergences(document: &Value, live: &Value) -> Vec<Divergence> {
+pub(crate) fn divergences<'a>(document: &'a Value, live: &'a Value) -> Vec<Divergence<'a>> {
     let mut found = Vec::new();
-    compare(document, Some(live), &mut Vec::new(), &mut found);
+    compare(document, Some(live), Way::default(), &mut found);
     found
 }
 
-fn compare(
-    document: &Value,
-    live: Option<&Value>,
-    path: &mut Vec<Part>,
-    found: &mut Vec<Divergence>,
+fn compare<'a>(
+    held: &'a Value,
+    live: Option<&'a Value>,
+    way: Way<'_>,
+    found: &mut Vec<Divergence<'a>>,
 ) {
-    match document {
+    match held {
         Value::String(text) => {
             if has_token(text) && live.and_then(Value::as_str) != Some(text) {
-                found.push(Divergence::at(path));
+                let field = way.path();
+                found.push(Divergence { field, held, live });
             }
         }
         Value::Array(items) => {
@@ -40,37 +43,22 @@ fn compare(
             let counterparts = yaml::counterparts(live, items);
             for (index, (item, counterpart)) in items.iter().zip(counterparts).enumerate() {
                 let live = counterpart.and_then(|at| live.get(at));
-                path.push(Part::Item(index));
-                compare(item, live, path, found);
-                path.pop();
+                compare(item, live, way.item(index), found);
             }
         }
         Value::Object(map) => {
-            for (key, value) in map {
-                path.push(Part::Key(key.clone()));
+            for (key, held) in map {
+                let way = way.key(key);
                 let live = live.and_then(|live| live.get(key));
                 if has_token(key) && live.is_none() {
-                    found.push(Divergence::at(path));
+                    let field = way.path();
+                    found.push(Divergence { field, held, live });
                 } else {
-                    compare(value, live, path, found);
+                    compare(held, live, way, found);
                 }
-                path.pop();
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
-}
-
-impl Divergence {
-    fn at(path: &[Part]) -> Self {
-        let field = path.iter().fold(String::new(), |field, part| match part {
-            Part::Key(key) => joined(&field, key),
-            Part::Item(index) => format!("{field}[{index}]"),
-        });
-        Self {
-            field,
-            path: path.to_vec(),
-        }
     }
 }
 
@@ -83,15 +71,6 @@ fn has_token(text: &str) -> bool {
     })
 }
 
-fn joined(field: &str, key: &str) -> String {
-    let is_plain = !key.is_empty() && !key.contains(['.', '[', ']', '"']);
-    match (field.is_empty(), is_plain) {
-        (true, true) => key.to_owned(),
-        (false, true) => format!("{field}.{key}"),
-        (_, false) => format!("{field}[{key:?}]"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -101,7 +80,7 @@ mod tests {
     fn fields(document: Value, live: Value) -> Vec<String> {
         divergences(&document, &live)
             .into_iter()
-            .map(|divergence| divergence.field)
+            .map(|divergence| divergence.field.to_string())
             .collect()
     }
 

@@ -19,6 +19,8 @@ pub struct Document {
     pub index: usize,
     /// The line where it starts, counted from 1.
     pub line: u32,
+    /// The line of its name.
+    pub name_line: u32,
     /// `apiVersion` as it is written.
     pub api_version: Box<str>,
     /// Which object it is.
@@ -70,13 +72,27 @@ pub(crate) enum Content {
     Document(Box<Document>),
     /// Nothing, or comments only.
     Empty,
-    /// A list of objects in one document.
-    List,
+    /// A list of objects in one document, with the line where they start.
+    List {
+        line: u32,
+    },
     /// YAML of another kind.
-    Other,
+    Other(Lack),
 }
 
-/// Says what a document of a text is. It is not joined yet.
+/// What a document lacks to be a Kubernetes object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Lack {
+    /// The fields.
+    pub(crate) fields: Vec<&'static str>,
+    /// Where the first of them would stand.
+    pub(crate) line: u32,
+}
+
+/// The fields whose lines a scan notes, for [`classify`].
+pub(crate) const NOTED: [&[&str]; 2] = [&["metadata", "name"], &["items"]];
+
+/// Says what a document of a text is; its reading has the lines of the [`NOTED`] fields. It is not joined yet.
 pub(crate) fn classify(path: &RepoPath, index: usize, reading: Reading) -> Content {
     if reading.is_empty {
         return Content::Empty;
@@ -90,20 +106,36 @@ pub(crate) fn classify(path: &RepoPath, index: usize, reading: Reading) -> Conte
     let metadata = reading.value.get("metadata");
     let api_version = text(reading.value.get("apiVersion"));
     let kind = text(reading.value.get("kind"));
-    let (Some(api_version), Some(kind)) = (api_version, kind) else {
-        return Content::Other;
-    };
-    if kind.ends_with("List") && reading.value.get("items").is_some_and(Value::is_array) {
-        return Content::List;
+    let name = text(metadata.and_then(|metadata| metadata.get("name")));
+    let line_of = |noted: usize| reading.lines.get(noted).copied().unwrap_or(reading.line);
+    let name_line = line_of(0);
+    let is_list = api_version.is_some()
+        && kind.as_ref().is_some_and(|kind| kind.ends_with("List"))
+        && reading.value.get("items").is_some_and(Value::is_array);
+    if is_list {
+        return Content::List { line: line_of(1) };
     }
-    let Some(name) = text(metadata.and_then(|metadata| metadata.get("name"))) else {
-        return Content::Other;
+    let (api_version, kind, name) = match (api_version, kind, name) {
+        (Some(api_version), Some(kind), Some(name)) => (api_version, kind, name),
+        (api_version, kind, name) => {
+            let known = [
+                ("apiVersion", api_version.is_some()),
+                ("kind", kind.is_some()),
+                ("metadata.name", name.is_some()),
+            ];
+            let lacks = known.iter().filter(|(_, is_there)| !is_there);
+            let fields: Vec<&str> = lacks.map(|(field, _)| *field).collect();
+            let is_nameless = fields == ["metadata.name"];
+            let line = if is_nameless { name_line } else { reading.line };
+            return Content::Other(Lack { fields, line });
+        }
     };
     let group = api_version.split_once('/').map_or("", |(group, _)| group);
     Content::Document(Box::new(Document {
         path: path.clone(),
         index,
         line: reading.line,
+        name_line,
         written: Claim {
             group: group.into(),
             kind,

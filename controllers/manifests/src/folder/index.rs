@@ -33,6 +33,8 @@ pub struct Folder {
     disputed: BTreeSet<Claim>,
     index: BTreeMap<ResourceId, Place>,
     faulty: BTreeSet<RepoPath>,
+    /// The values files that documents name, each with how many name it.
+    values_files: BTreeMap<RepoPath, usize>,
     facts: FolderFacts,
     bytes: usize,
 }
@@ -69,6 +71,7 @@ impl Folder {
             disputed: BTreeSet::new(),
             index: BTreeMap::new(),
             faulty: BTreeSet::new(),
+            values_files: BTreeMap::new(),
             facts: FolderFacts::default(),
             bytes: 0,
         }
@@ -86,6 +89,11 @@ impl Folder {
         let mut folder = Self::new(path);
         folder.update(tree, joining)?;
         Ok(folder)
+    }
+
+    /// Returns what its documents are joined with objects by.
+    pub(crate) fn joining(&self) -> &Joining {
+        &self.joining
     }
 
     /// Returns where the folder is.
@@ -203,6 +211,9 @@ impl Folder {
         if !file.issues.is_empty() {
             self.faulty.insert(path.clone());
         }
+        for named in &file.values_files {
+            *self.values_files.entry(named.clone()).or_default() += 1;
+        }
         for document in &mut file.documents {
             let claim = self.joining.join(document);
             self.claim(claim, document);
@@ -217,6 +228,14 @@ impl Folder {
         self.bytes -= file.bytes;
         self.facts.files -= usize::from(!file.documents.is_empty());
         self.faulty.remove(path);
+        for named in &file.values_files {
+            let left = self.values_files.get(named).map_or(0, |count| count - 1);
+            if left == 0 {
+                self.values_files.remove(named);
+            } else {
+                self.values_files.insert(named.clone(), left);
+            }
+        }
         for mut document in file.documents {
             let claim = self.joining.join(&mut document);
             self.give_up(&claim, &document);
@@ -286,6 +305,15 @@ impl Folder {
         &self.facts
     }
 
+    /// Says whether a file holds a sensitive object in plain text.
+    pub(crate) fn holds_plain_secret(&self, path: &RepoPath) -> bool {
+        let file = self.scanned.get(path);
+        file.is_some_and(|file| {
+            let mut documents = file.documents.iter();
+            documents.any(|document| !document.encrypted && self.joining.is_sensitive(document))
+        })
+    }
+
     /// Judges the folder.
     ///
     /// # Errors
@@ -294,7 +322,11 @@ impl Folder {
         let mut issues = self.way_issues();
         issues.extend_from_slice(&self.rule_issues);
         for path in &self.faulty {
-            issues.extend_from_slice(&self.scanned[path].issues);
+            let file = &self.scanned[path];
+            // A values file is read by Helm and no document of the mirror (SC-13).
+            if !(file.may_be_values && self.values_files.contains_key(path)) {
+                issues.extend_from_slice(&file.issues);
+            }
         }
         self.duplicates(&mut issues);
         issues.extend(self.too_large());
@@ -341,13 +373,13 @@ impl Folder {
                 let issue = folder_issue(
                     IssueKind::DuplicateIdentity,
                     &document.path,
-                    Some(document.line),
+                    Some(document.name_line),
                     Actor::Author,
                     format!(
                         "{} stands twice: first in {} line {}",
                         document.title(),
                         first.path,
-                        first.line
+                        first.name_line
                     ),
                     "keep one of the two documents",
                 );
@@ -382,6 +414,11 @@ impl Folder {
 }
 
 impl AcceptedFolder<'_> {
+    /// Says whether a file holds a sensitive object in plain text.
+    pub(crate) fn holds_plain_secret(&self, path: &RepoPath) -> bool {
+        self.0.holds_plain_secret(path)
+    }
+
     /// Returns the document of an object.
     pub fn find(&self, id: &ResourceId) -> Option<&Document> {
         self.0.index.get(id).map(|place| self.0.at(place))
@@ -391,14 +428,6 @@ impl AcceptedFolder<'_> {
     pub fn documents_of(&self, path: &RepoPath) -> Option<&[Document]> {
         let file = self.0.scanned.get(path)?;
         file.managed.then_some(&file.documents)
-    }
-
-    /// Says whether a file holds a sensitive object in plain text.
-    pub(crate) fn holds_plain_secret(&self, path: &RepoPath) -> bool {
-        let documents = self.documents_of(path).unwrap_or_default();
-        documents
-            .iter()
-            .any(|document| !document.encrypted && self.0.joining.is_sensitive(document))
     }
 
     /// Returns the objects that have a document, by identity.

@@ -5,12 +5,14 @@
 //! Only an accepted folder is ever planned on. Nothing here looks at what is wanted: a folder is judged by its own
 //! bytes. Builds (kustomize) are not read yet; a folder that has one is refused by name.
 //!
-//! Reading order: `role` (what a file is), [`document`](Document) (what a document is), `scan` (one file), `index`
+//! Reading order: `role` (what a file is), [`document`](Document) (what a document is), `helm` (the values files it names),
+//! `scan` (one file), `index`
 //! (the whole folder); `issue` words the issues, `digest` stands for what documents say.
 
 mod catalog;
 mod digest;
 mod document;
+mod helm;
 mod index;
 mod issue;
 mod role;

@@ -2,9 +2,11 @@
 
 use model::{Actor, FileEntry, FolderPath, IssueKind, Refusal, RepoPath};
 
-use super::document::{Content, Document, classify, is_encrypted};
-use super::issue::folder_issue;
+use super::document::{Content, Document, Lack, NOTED, classify, is_encrypted};
+use super::helm::values_files;
+use super::issue::{folder_issue, with_field};
 use super::role::{Role, role};
+use crate::ignore::pattern_of;
 use crate::yaml::{self, Reading};
 
 /// What a file turned out to be.
@@ -14,6 +16,10 @@ pub(crate) struct ScannedFile {
     pub(crate) documents: Vec<Document>,
     /// What forbids to write the folder.
     pub(crate) issues: Vec<Refusal>,
+    /// The values files that its documents name.
+    pub(crate) values_files: Vec<RepoPath>,
+    /// Whether all that is wrong with it is that it holds no Kubernetes objects, as a values file does not.
+    pub(crate) may_be_values: bool,
     /// Its size, where it was read.
     pub(crate) bytes: usize,
     /// Whether it is YAML that holds Kubernetes documents, or comments only.
@@ -114,7 +120,7 @@ impl Scan<'_> {
     fn ignore_it(&self) -> String {
         let below = self.folder.strip(self.path).unwrap_or_default();
         let rules = self.at_root(".gittargetignore");
-        format!("add the line /{below} to {rules}")
+        format!("add the line {} to {rules}", pattern_of(below))
     }
 
     fn at_root(&self, name: &str) -> String {
@@ -136,7 +142,7 @@ impl Scan<'_> {
 
     fn sops_config(&mut self, read: Read<'_>) {
         let Read::Bytes(bytes) = read else { return };
-        let Some(Ok(readings)) = text_of(bytes).map(yaml::read) else {
+        let Some(Ok(readings)) = text_of(bytes).map(read_documents) else {
             return;
         };
         for (index, reading) in readings.into_iter().enumerate() {
@@ -170,7 +176,7 @@ impl Scan<'_> {
                 format!("store the file as UTF-8, or {}", self.ignore_it()),
             );
         };
-        match yaml::read(text) {
+        match read_documents(text) {
             Err(error) => self.issue(
                 IssueKind::InvalidYaml,
                 Some(error.line),
@@ -184,10 +190,12 @@ impl Scan<'_> {
     fn documents(&mut self, readings: Vec<Reading>) {
         let sealed = readings.iter().any(|reading| is_encrypted(&reading.value));
         let named_sealed = self.path.file_name().ends_with(".sops.yaml");
-        if named_sealed && !sealed && readings.iter().any(|reading| !reading.is_empty) {
-            self.issue(
+        let first = readings.iter().find(|reading| !reading.is_empty);
+        if let (true, false, Some(first)) = (named_sealed, sealed, first) {
+            self.issue_of_field(
                 IssueKind::InvalidYaml,
-                None,
+                first.line,
+                "sops",
                 "the name says that the file is encrypted, and it has no sops block",
                 "encrypt the file with sops, or give it another name",
             );
@@ -195,49 +203,92 @@ impl Scan<'_> {
         let mut others = Vec::new();
         for (index, reading) in readings.into_iter().enumerate() {
             let line = reading.line;
+            self.found.values_files.extend(values_files(&reading.value));
             match classify(self.path, index, reading) {
                 Content::Document(document) => self.found.documents.push(*document),
                 other => others.push((line, other)),
             }
         }
         let beside = !self.found.documents.is_empty();
+        let all = |fits: fn(&Content) -> bool| others.iter().all(|(_, other)| fits(other));
+        self.found.managed = all(|other| matches!(other, Content::Empty));
+        self.found.may_be_values = !beside
+            && self.found.issues.is_empty()
+            && all(|other| matches!(other, Content::Empty | Content::Other(_)));
         for (line, other) in others {
             self.other(line, &other, beside);
         }
-        self.found.managed = true;
     }
 
     /// Reports what is no Kubernetes document, alone in its file or beside documents.
     fn other(&mut self, line: u32, content: &Content, beside: bool) {
-        let line = Some(line);
-        match (content, beside) {
-            (Content::Document(_), _) | (Content::Empty, false) => {}
-            (Content::List, _) => self.issue(
+        match content {
+            Content::Document(_) => {}
+            Content::List { line } => self.issue_of_field(
                 IssueKind::NonKrmYaml,
-                line,
+                *line,
+                "items",
                 "a list of objects in one document is not split into its items",
                 "write each object as a document of its own",
             ),
-            (Content::Empty, true) => self.issue(
+            Content::Empty if beside => self.issue(
                 IssueKind::ImpureManagedFile,
-                line,
+                Some(line),
                 "a document of the file is empty",
                 "remove the separator that leaves it empty",
             ),
-            (Content::Other, true) => self.issue(
-                IssueKind::ImpureManagedFile,
-                line,
-                "a document of the file is no Kubernetes object: it lacks apiVersion, kind or metadata.name",
-                "move it to a file outside of the folder",
-            ),
-            (Content::Other, false) => self.issue(
-                IssueKind::NonKrmYaml,
-                line,
-                "the file is YAML and no Kubernetes object: it lacks apiVersion, kind or metadata.name",
-                format!("add what is missing, or {}", self.ignore_it()),
-            ),
+            Content::Empty => {}
+            Content::Other(lack) => self.lacking(lack, beside),
         }
     }
+
+    fn lacking(&mut self, lack: &Lack, beside: bool) {
+        let field = lack.fields.first().copied().unwrap_or_default();
+        let lacks = listed(&lack.fields);
+        if beside {
+            return self.issue_of_field(
+                IssueKind::ImpureManagedFile,
+                lack.line,
+                field,
+                format!("a document of the file is no Kubernetes object: it lacks {lacks}"),
+                "move it to a file outside of the folder",
+            );
+        }
+        let remedy = format!("add what is missing, or {}", self.ignore_it());
+        self.issue_of_field(
+            IssueKind::NonKrmYaml,
+            lack.line,
+            field,
+            format!("the file is YAML and no Kubernetes object: it lacks {lacks}"),
+            remedy,
+        );
+    }
+
+    fn issue_of_field(
+        &mut self,
+        kind: IssueKind,
+        line: u32,
+        field: &str,
+        message: impl Into<String>,
+        remedy: impl Into<String>,
+    ) {
+        let line = Some(line);
+        let issue = folder_issue(kind, self.path, line, Actor::Author, message, remedy);
+        self.found.issues.push(with_field(issue, field));
+    }
+}
+
+/// Joins words as a sentence does.
+fn listed(words: &[&str]) -> String {
+    match words.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
+fn read_documents(text: &str) -> Result<Vec<Reading>, yaml::SyntaxError> {
+    yaml::read_with(text, &NOTED)
 }
 
 fn text_of(bytes: &[u8]) -> Option<&str> {

@@ -145,18 +145,49 @@ fn a4_1_every_issue_is_reported_at_once_and_in_order() {
             "ignore-shadows-managed live/.gittargetignore:3",
             "foreign-file live/a/.gittargetignore",
             "invalid-yaml live/bad.yaml:3",
-            "duplicate-identity live/dup.yaml:7",
+            "duplicate-identity live/dup.yaml:10",
             "impure-managed-file live/impure.yaml:6",
             "impure-managed-file live/impure.yaml:9",
             "unsupported-kustomize live/k/kustomization.yaml",
             "foreign-symlink live/link.yaml",
-            "non-krm-yaml live/list.yaml:1",
+            "non-krm-yaml live/list.yaml:3",
             "foreign-symlink live/other",
             "foreign-submodule live/sub",
             "non-krm-yaml live/values.yaml:1",
-            "invalid-yaml live/x.sops.yaml",
+            "invalid-yaml live/x.sops.yaml:1",
         ]
     );
+}
+
+#[test]
+fn a4_1_an_issue_that_names_a_field_names_its_line() {
+    let list = "apiVersion: v1\nkind: ConfigMapList\n# objects\nitems:\n- kind: ConfigMap\n";
+    let nameless = "---\nkind: ConfigMap\napiVersion: v1\nmetadata: # generateName is no name\n  generateName: x-\n";
+    let kindless = "# of a chart\n\nimage: x\nmetadata:\n  name: n\n";
+    let pair = format!(
+        "{}---\n# again\n{}data: {{}}\n",
+        config_map("x"),
+        config_map("other").replace("  name: other\n", "  labels:\n    name: y\n  name: x\n")
+    );
+    for (text, field, content) in [
+        (list, "items", "items:"),
+        (nameless, "metadata.name", "metadata: #"),
+        (kindless, "apiVersion", "image: x"),
+        (pair.as_str(), "metadata.name", "  name: x"),
+    ] {
+        let issues = read(&[("live/x.yaml", regular(text))])
+            .accept()
+            .unwrap_err();
+        assert_eq!(issues.len(), 1);
+        let at = issues[0].at.as_ref().unwrap();
+        assert_eq!(at.field.as_deref(), Some(field), "{}", issues[0]);
+        let line = text
+            .lines()
+            .rev()
+            .position(|line| line.starts_with(content));
+        let line = text.lines().count() - line.unwrap();
+        assert_eq!(at.line, u32::try_from(line).ok(), "{}", issues[0]);
+    }
 }
 
 #[test]
@@ -179,7 +210,7 @@ fn ix_3_identity_is_free_of_the_version_and_of_the_file() {
     let new = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d, namespace: a}\n";
     assert_eq!(
         issues(&[("live/a.yaml", regular(old)), ("live/b.yaml", regular(new))]),
-        ["duplicate-identity live/b.yaml:1"]
+        ["duplicate-identity live/b.yaml:3"]
     );
     let elsewhere = new.replace("namespace: a", "namespace: b");
     assert!(
@@ -205,7 +236,7 @@ fn md_2_a_document_behind_a_gap_keeps_its_position() {
         ]),
         [
             "impure-managed-file live/a.yaml:6",
-            "duplicate-identity live/b.yaml:1"
+            "duplicate-identity live/b.yaml:4"
         ]
     );
 }
@@ -221,7 +252,7 @@ fn ix_6_a_document_that_cannot_be_edited_claims_its_identity() {
         ("live/a.yaml", regular(&twice)),
         ("live/b.yaml", regular(&config_map("x"))),
     ];
-    assert_eq!(issues(&copy), ["duplicate-identity live/b.yaml:1"]);
+    assert_eq!(issues(&copy), ["duplicate-identity live/b.yaml:4"]);
 }
 
 #[test]
@@ -378,4 +409,62 @@ fn sc_5_sc_6_what_the_rules_hide_is_not_there_and_some_names_cannot_be_hidden() 
             "non-krm-yaml live/sub/values.yaml:1"
         ]
     );
+}
+
+#[test]
+fn sc_13_a_values_file_that_a_document_names_has_a_role() {
+    let release = |names: &str| {
+        format!(
+            "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: web, namespace: a}}\nspec:\n  chart:\n    spec:\n      chart: ./chart\n      sourceRef: {{kind: GitRepository, name: this}}\n      valuesFiles: [{names}]\n"
+        )
+    };
+    let values = "replicas: 1\n---\nmore: true\n";
+    let named = release("live/values.yaml, live/missing.yaml");
+    let files = |release: &str, values: &str| {
+        in_memory(&[
+            ("live/web.yaml", regular(release)),
+            ("live/values.yaml", regular(values)),
+        ])
+    };
+    let mut folder = Folder::new(FolderPath::new("live").unwrap());
+    folder
+        .update(files(&named, values).tree(), &joining())
+        .unwrap();
+    assert_eq!(issues_of(&folder), [""; 0]);
+    let path = RepoPath::new("live/values.yaml").unwrap();
+    assert_eq!(folder.accept().unwrap().documents_of(&path), None);
+    // Whoever named it may stop to do so.
+    let unnamed = files(&release("live/other.yaml"), values);
+    folder.update(unnamed.tree(), &joining()).unwrap();
+    let alone = [
+        "non-krm-yaml live/values.yaml:1",
+        "non-krm-yaml live/values.yaml:3",
+    ];
+    assert_eq!(issues_of(&folder), alone);
+    folder
+        .update(files(&named, values).tree(), &joining())
+        .unwrap();
+    assert_eq!(issues_of(&folder), [""; 0]);
+    // A name excuses no text that does not parse, no list, and nothing beside a document.
+    for (values, wanted) in [
+        ("a: [\n", "invalid-yaml live/values.yaml:2"),
+        (
+            "apiVersion: v1\nkind: List\nitems: []\n",
+            "non-krm-yaml live/values.yaml:3",
+        ),
+        (
+            &format!("{}---\na: 1\n", config_map("x")),
+            "impure-managed-file live/values.yaml:7",
+        ),
+    ] {
+        folder
+            .update(files(&named, values).tree(), &joining())
+            .unwrap();
+        assert_eq!(issues_of(&folder), [wanted]);
+    }
+    // What it names may be a document, which is then one of the mirror.
+    let document = files(&named, &config_map("x"));
+    folder.update(document.tree(), &joining()).unwrap();
+    let documents = folder.accept().unwrap().documents_of(&path).unwrap().len();
+    assert_eq!(documents, 1);
 }

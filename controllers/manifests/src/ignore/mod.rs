@@ -185,6 +185,22 @@ impl Rule {
     }
 }
 
+/// Returns the pattern that means one path of the folder and no other.
+pub fn pattern_of(below: &str) -> String {
+    let mut pattern = String::with_capacity(below.len() + 1);
+    pattern.push('/');
+    for character in below.chars() {
+        if matches!(character, '*' | '?' | '[' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(character);
+    }
+    let trimmed = pattern.trim_end_matches(' ').len();
+    let blanks = pattern.len() - trimmed;
+    pattern.truncate(trimmed);
+    pattern + &"\\ ".repeat(blanks)
+}
+
 /// Names that have nothing in common: a pattern that matches all of them matches by wildcard alone.
 const PROBES: [&str; 6] = ["a", "Z9-_", "q/0.b", "W_1/r/é", "x y/(1)/~", "0/1/2/3/4"];
 

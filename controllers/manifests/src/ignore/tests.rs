@@ -151,3 +151,20 @@ fn sc_17_comments_alone_are_like_no_file() {
     assert_eq!(comments, IgnoreRules::default());
     assert!(!comments.is_ignored("docs/a.yaml", false));
 }
+
+#[test]
+fn sc_6_a_path_has_a_pattern_that_hides_it_alone() {
+    for (path, other) in [
+        ("a/b.yaml", "c/a/b.yaml"),
+        ("a*.yaml", "ab.yaml"),
+        ("[x]?.yaml", "x1.yaml"),
+        ("a\\b.yaml", "ab.yaml"),
+        ("#a", "a"),
+        ("!a", "a"),
+        ("a ", "a"),
+    ] {
+        let rules = IgnoreRules::parse(&pattern_of(path)).unwrap();
+        assert!(rules.is_ignored(path, false), "{path}");
+        assert!(!rules.is_ignored(other, false), "{path}");
+    }
+}

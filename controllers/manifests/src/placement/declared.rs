@@ -64,6 +64,13 @@ impl Placement {
         }
     }
 
+    /// Returns the same declaration with another template for one type.
+    pub(crate) fn with_template(&self, key: TypeKey, template: Template) -> Self {
+        let mut placement = self.clone();
+        placement.by_type.insert(key, template);
+        placement
+    }
+
     /// Returns the template that is declared for exactly this type.
     pub fn template_of(&self, key: &TypeKey) -> Option<&Template> {
         self.by_type.get(key)

@@ -7,7 +7,7 @@
 //! Reading order: [`Intent`] and [`Outcome`] are the two ends, [`Policy`] is the frame; `wishes` makes one wish of
 //! all that the intents say about an object, `planner` turns wishes into work on files, `wanted` says what a
 //! document should hold (with `defaults`, `dependent` and `equivalent`, which `settle` walks with), `edits`
-//! makes the text, `check` reads it once more, `refuse` words the refusals.
+//! makes the text, `check` reads it once more, `refuse` words the refusals, `explain` adds to them what they leave out.
 
 mod bootstrap;
 mod check;
@@ -15,6 +15,7 @@ pub mod defaults;
 mod dependent;
 mod edits;
 mod equivalent;
+mod explain;
 mod intent;
 mod outcome;
 mod planner;
@@ -31,14 +32,18 @@ mod wishes;
 use model::{FileTree, ReadError, Refusal, ResourceId};
 
 use crate::folder::{Folder, Joining};
+use explain::Ground;
 use planner::Planner;
 use wishes::Wishes;
 
 pub use defaults::Defaults;
+pub use explain::{
+    Change, Difference, Explanation, Explanations, Fix, Supplier, SupplierKind, Told,
+};
 pub use intent::{DecidedActions, DecidedRemoval, Intent, RemovalCause};
 pub use outcome::{
-    Decision, FileContent, FileEdit, FolderFacts, FolderVerdict, ObjectDecision, Outcome,
-    PlacementSource, Retained, RetainedReason,
+    Counts, Decision, FileContent, FileEdit, FolderFacts, FolderVerdict, ObjectDecision, Outcome,
+    PlacementSource, Retained, RetainedReason, Scaled,
 };
 pub use policy::{Applier, Mode, Policy, PruneMode};
 pub use seal::{Encryption, Sealing};
@@ -63,35 +68,43 @@ pub fn plan(
     }
     let mut wishes = match mode {
         Mode::Inspect => Wishes::new(),
-        Mode::Apply | Mode::Preview => wishes::named(intents),
+        Mode::Apply | Mode::Preview | Mode::Explain => wishes::named(intents),
     };
     let namespaces = wishes::source_namespaces(&wishes, intents);
     let bare = policy.serialize_namespace == Some(false);
-    let single = match namespaces.iter().next() {
-        Some(Some(namespace)) if bare && namespaces.len() == 1 => Some(namespace.clone()),
-        _ => None,
-    };
+    let is_mixed = bare && (namespaces.len() > 1 || namespaces.contains(&None));
+    let single = namespaces.iter().next().cloned().flatten();
     let joining = Joining {
         catalog: wishes::complete_catalog(&policy.catalog, &wishes),
-        namespace: single,
+        namespace: single.filter(|_| bare && !is_mixed),
     };
     folder.update(tree, &joining)?;
-    let folder = match folder.accept() {
-        Ok(folder) => folder,
-        Err(issues) => return Ok(refused(issues, &wishes)),
-    };
+    let can_seal = sealing.is_some();
     let is_planned = mode != Mode::Inspect;
-    if is_planned && bare && (namespaces.len() > 1 || namespaces.contains(&None)) {
-        return Ok(Outcome {
+    let mut outcome = match folder.accept() {
+        Err(issues) => refused(issues, &wishes),
+        Ok(folder) if is_planned && is_mixed => Outcome {
             folder: FolderVerdict::Accepted(folder.facts().clone()),
             decisions: decide_all(&wishes, |id| refuse::several_namespaces(id, &namespaces)),
             ..Outcome::nothing()
-        });
+        },
+        Ok(folder) => {
+            if is_planned {
+                wishes::add_swept(&mut wishes, intents, folder);
+            }
+            Planner::new(tree, folder, policy, sealing).plan(&wishes)?
+        }
+    };
+    if mode == Mode::Explain {
+        let ground = Ground {
+            tree,
+            folder,
+            policy,
+            can_seal,
+        };
+        outcome.explanations = explain::explain(&outcome, &wishes, ground)?;
     }
-    if is_planned {
-        wishes::add_swept(&mut wishes, intents, folder);
-    }
-    Planner::new(tree, folder, policy, sealing).plan(&wishes)
+    Ok(outcome)
 }
 
 /// Answers for a folder that is not accepted: its issues, and a refusal for each object (D51).

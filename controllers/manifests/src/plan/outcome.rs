@@ -3,9 +3,10 @@
 use model::{ApplierOwner, FileTree, ReadError, Refusal, RepoPath, ResourceId};
 use sealing::SealedBytes;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::folder::{Document, Join};
-use crate::plan::DecidedActions;
+use crate::plan::{DecidedActions, Explanations};
 use crate::preview;
 
 /// The answer to a batch of intents. The same input gives the same bytes, whatever the order of the intents.
@@ -21,6 +22,10 @@ pub struct Outcome {
     pub decided: DecidedActions,
     /// The documents that a removal left where they are.
     pub retained: Vec<Retained>,
+    /// The fields that a controller has taken over, so that the documents keep theirs.
+    pub scaled: Vec<Scaled>,
+    /// What the refusals leave out, where that was asked for.
+    pub explanations: Explanations,
 }
 
 /// The judgement of the acceptance gate.
@@ -163,6 +168,45 @@ pub enum RetainedReason {
     PruneOnEvent,
 }
 
+/// A field that an autoscaler sets, and that the document keeps as a person wrote it (D27a).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scaled {
+    /// The object.
+    pub id: ResourceId,
+    /// The document's file.
+    pub path: RepoPath,
+    /// The field, such as `spec.replicas`.
+    pub field: String,
+    /// The manager that the autoscaler writes as.
+    pub manager: String,
+    /// What the document says.
+    pub held: Value,
+    /// What the object says.
+    pub live: Value,
+}
+
+/// How many objects met each fate.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Counts {
+    /// The folder already says it.
+    pub unchanged: usize,
+    /// Documents that are edited.
+    pub edited: usize,
+    /// Documents that are new.
+    pub created: usize,
+    /// Documents that are taken out.
+    pub removed: usize,
+    /// Documents that stay although their object is gone.
+    pub retained: usize,
+    /// Objects of another applier.
+    pub left_out: usize,
+    /// Objects that are not written.
+    pub refused: usize,
+    /// Objects with a field that an autoscaler has taken over; they are counted above as well.
+    pub scaled: usize,
+}
+
 impl FolderFacts {
     /// Counts a document in.
     pub(crate) fn add(&mut self, document: &Document) {
@@ -221,6 +265,27 @@ impl Outcome {
             })
     }
 
+    /// Counts what became of the objects.
+    pub fn counts(&self) -> Counts {
+        let mut counts = Counts {
+            scaled: self.scaled.len(),
+            ..Counts::default()
+        };
+        for one in &self.decisions {
+            let count = match one.decision {
+                Decision::NoChange => &mut counts.unchanged,
+                Decision::Edited { .. } => &mut counts.edited,
+                Decision::Created { .. } => &mut counts.created,
+                Decision::Removed { .. } => &mut counts.removed,
+                Decision::Retained { .. } => &mut counts.retained,
+                Decision::LeftOut { .. } => &mut counts.left_out,
+                Decision::Refused(_) => &mut counts.refused,
+            };
+            *count += 1;
+        }
+        counts
+    }
+
     /// The outcome that does nothing, for an accepted folder.
     pub(crate) fn nothing() -> Self {
         Self {
@@ -229,6 +294,8 @@ impl Outcome {
             decisions: Vec::new(),
             decided: DecidedActions::default(),
             retained: Vec::new(),
+            scaled: Vec::new(),
+            explanations: Explanations::default(),
         }
     }
 

@@ -13,19 +13,19 @@ use super::edits::{Edit, FileWork, NewText, apply};
 use super::intent::{DecidedActions, DecidedRemoval, RemovalCause};
 use super::outcome::{
     Decision, FileContent, FileEdit, FolderVerdict, ObjectDecision, Outcome, Retained,
-    RetainedReason,
+    RetainedReason, Scaled,
 };
 use super::policy::{Policy, PruneMode};
 use super::refuse;
 use super::seal::{self, Held, Sealed, Sealing};
 use super::texts::Texts;
-use super::wanted::{content, wanted, without_namespace};
+use super::wanted::{comparable, content, scaled, without_namespace};
 use super::wishes::{Wish, Wishes};
-use super::{bootstrap, check};
+use super::{Explanations, bootstrap, check};
 use crate::fidelity::divergences;
 use crate::folder::{AcceptedFolder, Digest, Document};
 use crate::placement::{Newcomers, Placed, Site, Standing, Subject, Unplaced, admit_all};
-use crate::yaml;
+use crate::yaml::{self, FieldPath};
 
 /// Turns wishes into work on files, and the work into edits and decisions.
 pub(crate) struct Planner<'a, 's> {
@@ -42,6 +42,7 @@ pub(crate) struct Planner<'a, 's> {
     seals: bool,
     /// Whether something is sealed that no configuration of SOPS covers.
     uncovered: bool,
+    scaled: Vec<Scaled>,
     decisions: BTreeMap<ResourceId, Decision>,
 }
 
@@ -64,6 +65,7 @@ impl<'a, 's> Planner<'a, 's> {
             sealed: BTreeMap::new(),
             seals: false,
             uncovered: false,
+            scaled: Vec::new(),
             decisions: BTreeMap::new(),
         }
     }
@@ -131,16 +133,14 @@ impl<'a, 's> Planner<'a, 's> {
         }
         let open = self.texts.open(&document.path)?;
         let held = open.values.get(document.index).unwrap_or(&Value::Null);
-        let mut value = wanted(held, object, &self.policy.defaults);
-        if !document.has_namespace() {
-            value = without_namespace(value);
-        }
+        self.scaled.extend(scaled(document, held, object));
+        let mut value = comparable(document, held, object, &self.policy.defaults);
         if yaml::same(held, &value) {
             return Ok(Decision::NoChange);
         }
         if let Some(divergence) = divergences(held, &value).first() {
-            let text = open.text.as_deref().unwrap_or_default();
-            let refusal = refuse::token(id, document, text, divergence);
+            let line = open.line_of(document.index, &divergence.field);
+            let refusal = refuse::token(id, document, line, divergence);
             return Ok(Decision::Refused(refusal));
         }
         if document.encrypted {
@@ -150,11 +150,13 @@ impl<'a, 's> Planner<'a, 's> {
             return Ok(Decision::Refused(refuse::mixed_file(id, document)));
         }
         if let Some((line, problem)) = &document.problem {
-            let refusal = refuse::not_editable(id, document, *line, problem);
+            let field = open.field_in(document.index, *line);
+            let refusal = refuse::not_editable(id, document, (*line, field), problem);
             return Ok(Decision::Refused(refusal));
         }
         if *document.api_version != object.served().api_version() {
-            let refusal = refuse::other_version(id, document, object);
+            let line = open.line_of(document.index, &FieldPath::of_keys(&["apiVersion"]));
+            let refusal = refuse::other_version(id, document, line, object);
             return Ok(Decision::Refused(refusal));
         }
         // The setting applies when a document is written for another reason; it is none by itself (D54).
@@ -451,7 +453,10 @@ impl<'a, 's> Planner<'a, 's> {
         Ok((content, done.refused))
     }
 
-    fn outcome(self, wishes: &Wishes, edits: Vec<FileEdit>) -> Outcome {
+    fn outcome(mut self, wishes: &Wishes, edits: Vec<FileEdit>) -> Outcome {
+        let decisions = &self.decisions;
+        let is_refused = |id: &ResourceId| matches!(decisions.get(id), Some(Decision::Refused(_)));
+        self.scaled.retain(|one| !is_refused(&one.id));
         let mut decided = DecidedActions::default();
         let mut retained = Vec::new();
         for (id, decision) in &self.decisions {
@@ -486,6 +491,8 @@ impl<'a, 's> Planner<'a, 's> {
                 .collect(),
             decided,
             retained,
+            scaled: self.scaled,
+            explanations: Explanations::default(),
         }
     }
 }

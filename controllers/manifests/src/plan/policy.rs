@@ -146,6 +146,8 @@ pub enum Mode {
     Inspect,
     /// The edits will be shown.
     Preview,
+    /// The edits will be shown, and each refusal is explained with what it leaves out.
+    Explain,
 }
 
 #[cfg(test)]

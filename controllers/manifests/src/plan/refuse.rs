@@ -9,7 +9,7 @@ use model::{
 
 use crate::fidelity::Divergence;
 use crate::folder::{Document, Shadow};
-use crate::yaml::{self, EditError};
+use crate::yaml::{EditError, FieldPath};
 
 /// The object must be encrypted, and nothing can encrypt it.
 pub(crate) fn sensitive(id: &ResourceId, document: Option<&Document>) -> Refusal {
@@ -48,14 +48,14 @@ pub(crate) fn unsealed(
 pub(crate) fn not_editable(
     id: &ResourceId,
     document: &Document,
-    line: u32,
+    (line, field): (u32, Option<FieldPath>),
     problem: &str,
 ) -> Refusal {
     Refusal {
         at: Some(Location {
             path: document.path.clone(),
             line: Some(line),
-            field: None,
+            field: field.map(|field| field.to_string()),
         }),
         message: format!("the document of {id} cannot be edited safely: {problem}"),
         remedy: "rewrite that part of the document by hand".to_owned(),
@@ -67,18 +67,17 @@ pub(crate) fn not_editable(
 pub(crate) fn token(
     id: &ResourceId,
     document: &Document,
-    text: &str,
-    divergence: &Divergence,
+    line: Option<u32>,
+    divergence: &Divergence<'_>,
 ) -> Refusal {
     let field = &divergence.field;
-    let line = yaml::line_of(text, document.index, &divergence.path).unwrap_or(document.line);
     Refusal {
         code: RefusalCode::RenderDoesNotMatchLive,
         issue: Some(IssueKind::RenderDoesNotMatchLive),
         at: Some(Location {
             path: document.path.clone(),
-            line: Some(line),
-            field: Some(field.clone()),
+            line,
+            field: Some(field.to_string()),
         }),
         actor: Actor::Platform,
         message: format!(
@@ -91,15 +90,15 @@ pub(crate) fn token(
     }
 }
 
-/// The document is encrypted although the object's type need not be. It is not decrypted for that.
+/// The document is encrypted although the type of its object is not a sensitive one.
 pub(crate) fn encrypted(id: &ResourceId, document: &Document) -> Refusal {
     Refusal {
         code: RefusalCode::EncryptionNotConfigured,
         actor: Actor::Platform,
         message: format!(
-            "the document of {id} is encrypted, and its type is not one of the sensitive types"
+            "the document of {id} is encrypted, and its type is not declared sensitive"
         ),
-        remedy: "list the type as a sensitive one, or replace the document by a plain one by hand"
+        remedy: "declare the type with --additional-sensitive-resources, or decrypt the document"
             .to_owned(),
         ..edit_refusal(id, document)
     }
@@ -121,13 +120,14 @@ pub(crate) fn mixed_file(id: &ResourceId, document: &Document) -> Refusal {
 pub(crate) fn other_version(
     id: &ResourceId,
     document: &Document,
+    line: Option<u32>,
     desired: &DesiredObject,
 ) -> Refusal {
     let read = desired.served().api_version();
     Refusal {
         at: Some(Location {
             path: document.path.clone(),
-            line: Some(document.line),
+            line,
             field: Some("apiVersion".to_owned()),
         }),
         actor: Actor::Nobody,
@@ -143,7 +143,9 @@ pub(crate) fn other_version(
 /// No change of the text reads back as wanted.
 pub(crate) fn not_expressible(id: &ResourceId, document: &Document, error: &EditError) -> Refusal {
     match error {
-        EditError::NotEditable { line, problem } => not_editable(id, document, *line, problem),
+        EditError::NotEditable { line, problem } => {
+            not_editable(id, document, (*line, None), problem)
+        }
         EditError::Syntax(_) | EditError::NoDocument(_) | EditError::NotExpressible => Refusal {
             message: format!("no edit of the document of {id} reads back as the live object"),
             remedy: "write the document in a plainer form, or remove it so that it is written anew"

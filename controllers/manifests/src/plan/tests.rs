@@ -31,14 +31,14 @@ fn types() -> Vec<ServedType> {
     ]
 }
 
-fn policy() -> Policy {
+pub(super) fn policy() -> Policy {
     Policy::new(
         FolderPath::new("live").unwrap(),
         types().iter().collect::<TypeCatalog>(),
     )
 }
 
-fn files(entries: &[(&str, &str)]) -> FilesInMemory {
+pub(super) fn files(entries: &[(&str, &str)]) -> FilesInMemory {
     entries
         .iter()
         .map(|(path, text)| (RepoPath::new(*path).unwrap(), text.as_bytes()))
@@ -46,13 +46,18 @@ fn files(entries: &[(&str, &str)]) -> FilesInMemory {
 }
 
 /// Plans on a folder that was never read before.
-fn plan(files: &FilesInMemory, intents: &[Intent], policy: &Policy, mode: Mode) -> Outcome {
+pub(super) fn plan(
+    files: &FilesInMemory,
+    intents: &[Intent],
+    policy: &Policy,
+    mode: Mode,
+) -> Outcome {
     let mut folder = Folder::new(policy.folder.clone());
     super::plan(&mut folder, files.tree(), intents, policy, mode, None).unwrap()
 }
 
 /// Sanitises a live object.
-fn object(value: Value) -> Arc<DesiredObject> {
+pub(super) fn object(value: Value) -> Arc<DesiredObject> {
     let kind = value["kind"].as_str().unwrap();
     let served = types()
         .into_iter()
@@ -65,7 +70,7 @@ fn object(value: Value) -> Arc<DesiredObject> {
     Arc::new(sanitize(&live).unwrap())
 }
 
-fn config_map(name: &str, data: Value) -> Arc<DesiredObject> {
+pub(super) fn config_map(name: &str, data: Value) -> Arc<DesiredObject> {
     object(json!({
         "apiVersion": "v1", "kind": "ConfigMap", "data": data,
         "metadata": {"name": name, "namespace": "team-a", "uid": "u", "resourceVersion": "1"},
@@ -88,14 +93,20 @@ fn collection() -> Collection {
     }
 }
 
-fn document(name: &str, rest: &str) -> String {
+pub(super) fn document(name: &str, rest: &str) -> String {
     format!(
         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n  namespace: team-a\n{rest}"
     )
 }
 
+/// Returns the line of a text that holds this, counted from 1.
+pub(super) fn line_with(text: &str, content: &str) -> Option<u32> {
+    let at = text.lines().position(|line| line.contains(content))?;
+    u32::try_from(at + 1).ok()
+}
+
 /// Applies an outcome, as a commit would.
-fn committed(files: &FilesInMemory, outcome: &Outcome) -> FilesInMemory {
+pub(super) fn committed(files: &FilesInMemory, outcome: &Outcome) -> FilesInMemory {
     let mut files = files.clone();
     for edit in &outcome.edits {
         match &edit.content {
@@ -165,7 +176,7 @@ fn applied(files: &FilesInMemory, intents: &[Intent], policy: &Policy) -> (Outco
     (outcome, after)
 }
 
-fn upsert(object: &Arc<DesiredObject>) -> Intent {
+pub(super) fn upsert(object: &Arc<DesiredObject>) -> Intent {
     Intent::Upsert(object.clone())
 }
 
@@ -466,7 +477,8 @@ fn d53_a_document_that_cannot_be_edited_refuses_its_object_alone() {
     let (outcome, after) = applied(&files, &wishes, &policy());
     let refusal = only_refusal(&outcome);
     assert_eq!(refusal.issue, Some(IssueKind::NonEditableDocument));
-    assert_eq!(refusal.at.unwrap().line, Some(7));
+    let at = refusal.at.unwrap();
+    assert_eq!((at.line, at.field.as_deref()), (Some(7), Some("data")));
     assert_eq!(
         text(&after, "live/x.yaml").unwrap(),
         format!("{twice}---\n{}", document("good", "data: {a: '2'}\n"))
@@ -483,7 +495,7 @@ fn d53_a_document_that_cannot_be_edited_refuses_its_object_alone() {
 
 #[test]
 fn d58_another_version_is_refused_only_when_an_edit_is_needed() {
-    let old = "apiVersion: apps/v1beta2\nkind: Deployment\nmetadata: {name: d, namespace: team-a}\nspec: {replicas: 1}\n";
+    let old = "kind: Deployment\napiVersion: apps/v1beta2 # old\nmetadata: {name: d, namespace: team-a}\nspec: {replicas: 1}\n";
     let files = files(&[("live/d.yaml", old)]);
     let live = |replicas: u64| {
         object(json!({
@@ -499,7 +511,9 @@ fn d58_another_version_is_refused_only_when_an_edit_is_needed() {
     let outcome = plan(&files, &[upsert(&live(2))], &policy(), Mode::Apply);
     let refusal = only_refusal(&outcome);
     assert!(refusal.message.contains("apps/v1beta2"), "{refusal}");
-    assert_eq!(refusal.at.unwrap().field.as_deref(), Some("apiVersion"));
+    let at = refusal.at.unwrap();
+    assert_eq!(at.field.as_deref(), Some("apiVersion"));
+    assert_eq!(at.line, line_with(old, "# old"));
 }
 
 #[test]
@@ -659,7 +673,9 @@ fn d56_a_substitution_token_is_never_overwritten_and_its_neighbours_land() {
     let (outcome, after) = applied(&files, &wishes, &policy());
     let refusal = only_refusal(&outcome);
     assert_eq!(refusal.code, RefusalCode::RenderDoesNotMatchLive);
-    assert_eq!(refusal.at.unwrap().field.as_deref(), Some("data.host"));
+    let at = refusal.at.unwrap();
+    assert_eq!(at.field.as_deref(), Some("data.host"));
+    assert_eq!(at.line, line_with(&templated, "${DOMAIN}"));
     assert!(!refusal.message.contains("example.com"));
     assert_eq!(text(&after, "live/x.yaml"), Some(&*templated));
     assert!(text(&after, "live/y.yaml").unwrap().contains("a: \"2\""));
@@ -759,4 +775,24 @@ fn pj_9_an_object_of_another_applier_is_neither_written_nor_swept() {
     ));
     let (_, after) = applied(&files, &[snapshot(owned("apps"))], &policy);
     assert!(text(&after, "live/x.yaml").unwrap().contains("a: \"2\""));
+}
+
+#[test]
+fn sc_13_no_document_joins_a_values_file() {
+    let application = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: web, namespace: argocd}\nspec:\n  source:\n    path: live\n    helm: {valueFiles: [values.yaml]}\n";
+    let files = files(&[
+        ("live/web.yaml", application),
+        ("live/values.yaml", "replicas: 1\n"),
+    ]);
+    let mut policy = policy();
+    let templates = [("v1/configmaps", "values.yaml")];
+    policy.placement =
+        crate::Placement::read(templates, None, None, &model::Sensitivity::default()).unwrap();
+    let wish = [upsert(&config_map("app", json!({"a": "1"})))];
+    let (outcome, after) = applied(&files, &wish, &policy);
+    assert_eq!(
+        only_refusal(&outcome).code,
+        RefusalCode::MultiDocumentTarget
+    );
+    assert_eq!(after, files);
 }

@@ -1,12 +1,12 @@
 //! The files that a plan touches, read when they are needed.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use model::{Content, FileEntry, FileTree, ReadError, RepoPath};
 use serde_json::Value;
 
-use crate::yaml;
+use crate::yaml::{self, FieldPath, Places};
 
 /// How many bytes of text are kept for the next question.
 const KEPT: usize = 32 << 20;
@@ -25,6 +25,25 @@ pub(crate) struct OpenFile {
     pub(crate) text: Option<String>,
     /// What its documents say.
     pub(crate) values: Vec<Value>,
+    /// Where they say it, found when it is asked for.
+    places: OnceLock<Option<Places>>,
+}
+
+impl OpenFile {
+    /// Returns the line of a field of a document, or of the nearest thing above it that is written.
+    pub(crate) fn line_of(&self, document: usize, field: &FieldPath) -> Option<u32> {
+        self.places()?.line_of(document, field)
+    }
+
+    /// Returns the first field of a document that begins in a line.
+    pub(crate) fn field_in(&self, document: usize, line: u32) -> Option<FieldPath> {
+        self.places()?.field_in(document, line)
+    }
+
+    fn places(&self) -> Option<&Places> {
+        let read = || Places::read(self.text.as_deref()?).ok();
+        self.places.get_or_init(read).as_ref()
+    }
 }
 
 impl<'a> Texts<'a> {
@@ -66,6 +85,7 @@ impl<'a> Texts<'a> {
         Ok(OpenFile {
             text: Some(text),
             values,
+            places: OnceLock::new(),
         })
     }
 }

@@ -13,7 +13,9 @@ use serde_json::{Map, Value};
 
 use super::defaults::Defaults;
 use super::dependent::{Whole, mirrored_labels};
+use super::outcome::Scaled;
 use super::settle::{Place, settle};
+use crate::folder::Document;
 use crate::yaml;
 
 /// Returns the value that the document should have. Its `apiVersion` is the document's own.
@@ -38,6 +40,22 @@ pub(crate) fn wanted(document: &Value, desired: &DesiredObject, defaults: &Defau
     let root = Place::root(defaults.of(desired.served()), whole);
     settle(document, &mut value, root);
     value
+}
+
+/// Returns the value that the document should have, in the form that the document is compared in: without a
+/// namespace where it has none.
+pub(crate) fn comparable(
+    document: &Document,
+    held: &Value,
+    desired: &DesiredObject,
+    defaults: &Defaults,
+) -> Value {
+    let value = wanted(held, desired, defaults);
+    if document.has_namespace() {
+        value
+    } else {
+        without_namespace(value)
+    }
 }
 
 /// Returns what a new document of the object holds. Items of a list answer come without their type, which no
@@ -150,6 +168,28 @@ fn put_withheld(document: &Value, value: &mut Value, path: &[&str], live: &Value
         }
         _ => {}
     }
+}
+
+/// Returns the field that an autoscaler has taken over, where the document says something else (D27a).
+pub(crate) fn scaled(document: &Document, held: &Value, desired: &DesiredObject) -> Option<Scaled> {
+    desired.filled().iter().find_map(|field| {
+        let Filler::Autoscaler { manager } = &field.by else {
+            return None;
+        };
+        let mut keys = field.path.iter();
+        let held = keys.try_fold(held, |at, key| at.get(key))?;
+        let (first, rest) = field.path.split_first()?;
+        let live = desired.value().get(first)?;
+        let live = rest.iter().try_fold(live, |at, key| at.get(key))?;
+        (!yaml::same(held, live)).then(|| Scaled {
+            id: desired.id().clone(),
+            path: document.path.clone(),
+            field: field.path.join("."),
+            manager: manager.clone(),
+            held: held.clone(),
+            live: live.clone(),
+        })
+    })
 }
 
 /// Leaves a field that no person wrote as the document has it.

@@ -262,6 +262,12 @@ impl<'a> Lines<'a> {
         self.at = offset;
         self.line
     }
+
+    /// Returns the line of a byte without going there.
+    pub(crate) fn ahead(&self, offset: usize) -> u32 {
+        let offset = offset.clamp(self.at, self.text.len());
+        self.line + line_of(&self.text[self.at..offset], offset - self.at) - 1
+    }
 }
 
 /// Returns the line of a byte, counted from 1.

@@ -6,7 +6,8 @@
 //!
 //! Reading order: `event` (the parser, guarded), `scalar` (what a plain scalar means), `tree`, `extent` and `compose`
 //! (documents with positions), `diff` with `sequence`, `replace`, `align` and `flow` (from a wanted value to replacements), `splice`, [`mod@edit`] (apply
-//! and prove), `settle` (texts without an end), `framing` (whole documents); `layout`, `quote`, `notation`, `folded` and `emit` write new text.
+//! and prove), `place` (the lines of fields), `settle` (texts without an end), `repair` (other spellings), `framing` (whole
+//! documents); `layout`, `quote`, `notation`, `folded` and `emit` write new text.
 
 mod align;
 mod compose;
@@ -20,7 +21,9 @@ mod folded;
 mod framing;
 mod layout;
 mod notation;
+mod place;
 mod quote;
+mod repair;
 mod replace;
 mod scalar;
 mod sequence;
@@ -34,6 +37,9 @@ pub use edit::{EditError, edit};
 pub use emit::canonical;
 pub use event::SyntaxError;
 pub use framing::{append, remove};
+pub(crate) use place::Way;
+pub use place::{FieldPath, Places, Step};
+pub(crate) use repair::{RepairKind, repairs};
 
 use serde_json::Value;
 
@@ -48,24 +54,8 @@ pub struct Reading {
     pub is_empty: bool,
     /// What makes it unsafe to edit, with its line.
     pub problem: Option<(u32, String)>,
-}
-
-/// One step from a value to a part of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Part {
-    /// The value of a key.
-    Key(String),
-    /// An item of a list, counted from 0.
-    Item(usize),
-}
-
-/// Returns the line where a part of a document stands, counted from 1. Where an alias or a merge brings the part
-/// in, that is the line of the alias or of what it is merged into.
-pub(crate) fn line_of(text: &str, document: usize, path: &[Part]) -> Option<u32> {
-    let prepared = text::Prepared::new(text);
-    let documents = compose::parse(&prepared.body, prepared.padded).ok()?;
-    let part = documents.get(document)?.root.part(path);
-    Some(event::line_of(&prepared.body, part.outer_start()))
+    /// The lines of the fields that were asked for, in that order.
+    pub lines: Vec<u32>,
 }
 
 /// Reads every document of a text.
@@ -73,6 +63,15 @@ pub(crate) fn line_of(text: &str, document: usize, path: &[Part]) -> Option<u32>
 /// # Errors
 /// Returns where the text is not YAML.
 pub fn read(text: &str) -> Result<Vec<Reading>, SyntaxError> {
+    read_with(text, &[])
+}
+
+/// Reads every document of a text, and notes the lines of some fields, each named by the keys that lead to it. A
+/// field that a document does not write stands where the nearest thing above it does.
+///
+/// # Errors
+/// Returns where the text is not YAML.
+pub fn read_with(text: &str, fields: &[&[&str]]) -> Result<Vec<Reading>, SyntaxError> {
     let prepared = text::Prepared::new(text);
     let documents = compose::parse(&prepared.body, prepared.padded)?;
     let mut lines = event::Lines::new(&prepared.body);
@@ -80,6 +79,10 @@ pub fn read(text: &str) -> Result<Vec<Reading>, SyntaxError> {
         .into_iter()
         .map(|document| Reading {
             line: lines.line_of(document.first_byte()),
+            lines: fields
+                .iter()
+                .map(|keys| lines.ahead(offset_of(&document, keys)))
+                .collect(),
             is_empty: document.is_empty(),
             problem: document
                 .problem
@@ -88,6 +91,11 @@ pub fn read(text: &str) -> Result<Vec<Reading>, SyntaxError> {
             value: document.root.into_value(),
         })
         .collect())
+}
+
+fn offset_of(document: &tree::Document, keys: &[&str]) -> usize {
+    let steps = keys.iter().copied().map(place::PlaceStep::Key);
+    place::offset_of(&document.root, steps).unwrap_or_else(|| document.first_byte())
 }
 
 /// Reads the value of every document of a text.

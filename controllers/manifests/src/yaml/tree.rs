@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::Part;
 use super::event::Style;
 use super::scalar::same;
 
@@ -168,23 +167,6 @@ impl Entry {
 }
 
 impl Node {
-    /// Returns the part at the end of a path, or the last one on the way that is written here.
-    pub(crate) fn part(&self, path: &[Part]) -> &Self {
-        let Some((step, rest)) = path.split_first() else {
-            return self;
-        };
-        let next = match (&self.kind, step) {
-            (Kind::Mapping { entries, .. }, Part::Key(key)) => {
-                let mut own = entries.iter().filter(|entry| !entry.merge);
-                own.find(|entry| entry.name() == key)
-                    .map(|entry| &entry.value)
-            }
-            (Kind::Sequence { items, .. }, Part::Item(index)) => items.get(*index),
-            _ => None,
-        };
-        next.map_or(self, |next| next.part(rest))
-    }
-
     /// Returns the first byte, properties included.
     pub(crate) fn outer_start(&self) -> usize {
         self.properties

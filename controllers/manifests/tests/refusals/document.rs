@@ -33,64 +33,97 @@ fn written(part: &'static str, otherwise: &'static str) -> impl Fn(&mut Bed) {
 
 /// What cannot be edited safely: the words that stand for the data, and the line that is named.
 fn uneditable() -> Vec<Row> {
-    let cases: [(&str, &str, &str); 13] = [
+    let cases: [(&str, &str, &str, Option<&str>); 13] = [
         (
             "a key that stands twice",
             "  a: one\n  b: x\n  'a': three",
             "'a'",
+            Some("data.a"),
         ),
-        ("a key that is null", "  a: one\n  ~: x", "~"),
-        ("a key that is a list", "  a: one\n  [b]: x", "[b]"),
+        (
+            "a key that is null",
+            "  a: one\n  ~: x",
+            "~",
+            Some("data.~"),
+        ),
+        (
+            "a key that is a list",
+            "  a: one\n  [b]: x",
+            "[b]",
+            Some("data[\"\"]"),
+        ),
         (
             "a key that is a number beyond all bounds",
             "  a: one\n  18446744073709551615: x",
             "184467",
+            Some("data.18446744073709551615"),
         ),
         (
             "a key with a question mark",
             "  a: one\n  ? b\n  : x",
             "? b",
+            Some("data.b"),
         ),
         (
             "an alias without an anchor",
             "  a: one\n  b: *nowhere",
             "*nowhere",
+            Some("data.b"),
         ),
-        ("a tag of somebody's own", "  a: one\n  b: !mine x", "!mine"),
+        (
+            "a tag of somebody's own",
+            "  a: one\n  b: !mine x",
+            "!mine",
+            Some("data.b"),
+        ),
         (
             "binary content by tag",
             "  a: one\n  b: !!binary aGk=",
             "!!binary",
+            Some("data.b"),
         ),
         (
             "a value that does not fit its tag",
             "  a: one\n  b: !!int 1.5",
             "!!int",
+            Some("data.b"),
         ),
-        ("an infinite number", "  a: one\n  b: .inf", ".inf"),
+        (
+            "an infinite number",
+            "  a: one\n  b: .inf",
+            ".inf",
+            Some("data.b"),
+        ),
         (
             "a merge of something that cannot be merged",
             "  a: one\n  <<: 1",
             "<<",
+            None,
         ),
         (
             "a merge that overrides a key before it",
             "  a: &x {b: x}\n  b: x\n  <<: *x",
             "<<",
+            None,
         ),
         (
             "an alias of what it stands in",
             "  a: one\n  b: &b [*b]",
             "*b",
+            Some("data.b"),
         ),
     ];
     cases
         .into_iter()
-        .map(|(reason, data, words)| {
-            boundary(reason)
+        .map(|(reason, data, words, field)| {
+            let row = boundary(reason)
                 .given(written("  a: one", data))
-                .line(words)
-                .mended(written("", ""))
+                .line(words);
+            let row = match field {
+                Some(field) => row.field(field),
+                None => row,
+            };
+            row.mended(written("", ""))
         })
         .collect()
 }

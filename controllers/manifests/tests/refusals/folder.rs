@@ -110,6 +110,8 @@ fn texts() -> Vec<Row> {
         Row::folder(IssueKind::InvalidYaml, "an encrypted file's name without encryption")
             .given(put("apps/plain.sops.yaml", OTHER))
             .at("apps/plain.sops.yaml")
+            .line("apiVersion")
+            .field("sops")
             .mended(|bed| {
                 bed.remove("apps/plain.sops.yaml");
                 bed.put("apps/plain.yaml", OTHER);
@@ -118,11 +120,13 @@ fn texts() -> Vec<Row> {
             .given(put("apps/values.yaml", "# of the chart\nreplicas: 2\n"))
             .at("apps/values.yaml")
             .line("replicas")
+            .field("apiVersion")
             .mended(put("apps/.gittargetignore", "/values.yaml\n")),
         Row::folder(IssueKind::NonKrmYaml, "an object without a name")
             .given(put("apps/nameless.yaml", "apiVersion: v1\nkind: ConfigMap\n"))
             .at("apps/nameless.yaml")
             .line("apiVersion")
+            .field("metadata.name")
             .mended(put("apps/nameless.yaml", OTHER)),
         Row::folder(IssueKind::NonKrmYaml, "a list of objects in one document")
             .given(put(
@@ -130,7 +134,8 @@ fn texts() -> Vec<Row> {
                 "# exported\napiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: other, namespace: demo}\n",
             ))
             .at("apps/all.yaml")
-            .line("apiVersion: v1")
+            .line("items:")
+            .field("items")
             .mended(put("apps/all.yaml", OTHER)),
     ]
 }
@@ -159,6 +164,7 @@ fn documents() -> Vec<Row> {
         .given(put("apps/many.yaml", format!("{OTHER}---\nreplicas: 2\n")))
         .at("apps/many.yaml")
         .line("replicas")
+        .field("apiVersion")
         .mended(put("apps/many.yaml", format!("{OTHER}---\n{third}"))),
         Row::folder(
             IssueKind::MixedManagedAllowlisted,
@@ -181,7 +187,9 @@ fn identities() -> Vec<Row> {
     let old = CONF.replace("two", "one");
     let deployment =
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: demo}\n";
-    let beta = deployment.replace("apps/v1", "apps/v1beta1");
+    let beta = deployment
+        .replace("apps/v1", "apps/v1beta1")
+        .replace("{name", "{ name");
     let sealed = format!("# sealed\n{old}sops: {{mac: x}}\n");
     let in_two_files = {
         let old = old.clone();
@@ -201,19 +209,16 @@ fn identities() -> Vec<Row> {
         Row::folder(IssueKind::DuplicateIdentity, "one object in two files")
             .given(in_two_files)
             .at("apps/b.yaml")
-            .line("apiVersion")
+            .line("name:")
             .field("metadata.name")
             .mended(remove("apps/b.yaml")),
         Row::folder(IssueKind::DuplicateIdentity, "one object twice in a file")
             .given(put(
                 "apps/a.yaml",
-                format!(
-                    "{old}---\n{}",
-                    old.replace("apiVersion: v1", "apiVersion: 'v1'")
-                ),
+                format!("{old}---\n{}", old.replace("name: conf", "name: 'conf'")),
             ))
             .at("apps/a.yaml")
-            .line("apiVersion: 'v1'")
+            .line("name: 'conf'")
             .field("metadata.name")
             .mended(put("apps/a.yaml", old)),
         Row::folder(
@@ -222,13 +227,13 @@ fn identities() -> Vec<Row> {
         )
         .given(plain_and_sealed)
         .at("apps/b.sops.yaml")
-        .line("apiVersion")
+        .line("name:")
         .field("metadata.name")
         .mended(remove("apps/b.sops.yaml")),
         Row::folder(IssueKind::DuplicateIdentity, "one object in two versions")
             .given(put("apps/a.yaml", format!("{deployment}---\n{beta}")))
             .at("apps/a.yaml")
-            .line("apps/v1beta1")
+            .line("{ name: web")
             .field("metadata.name")
             .mended(put("apps/a.yaml", deployment)),
     ]

@@ -3,11 +3,13 @@
 //! `analyze` judges a folder and the folders in it; `plan` shows, and with `--write` does, what mirroring given
 //! objects would change. Both call the planner that the operator calls, so they cannot say anything else than it.
 //!
-//! Reading order: `arguments`, `disk` (files), `objects` (what is given), `plan`, `analyze`, `report` (JSON).
+//! Reading order: `arguments`, `disk` (files), `objects` (what is given), `plan`, `analyze`, `report`
+//! and `explained` (JSON).
 
 mod analyze;
 pub mod arguments;
 mod disk;
+mod explained;
 mod objects;
 mod plan;
 mod report;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ::crds::GitTarget;
 use anyhow::{Context as _, Result};
-use manifests::plan::{Applier, FileContent, FileEdit, RetainedReason};
+use manifests::plan::{Applier, FileContent, FileEdit};
 use manifests::{Decision, Encryption, Folder, Intent, Mode, Outcome, Policy, Sealing, preview};
 use model::{ApplierOwner, FileTree, FolderPath, LeftOut, ResourceId};
 use rand::Rng as _;
@@ -19,8 +19,8 @@ use super::arguments::{Plan, PlanOutput};
 use super::disk::Disk;
 use super::objects::{Given, Types, read_objects, read_text, title};
 use super::report::{
-    DecisionReport, EditReport, FolderReport, Issue, LeftOutReport, ObjectReport, PlanReport,
-    RefusalReport, RetainedReport,
+    self, DecisionReport, EditReport, FolderReport, LeftOutReport, ObjectReport, PlanReport,
+    RefusalReport,
 };
 use super::{Problem, Verdict, complain, print};
 
@@ -42,11 +42,6 @@ pub(super) fn run(arguments: &Plan) -> Result<Verdict, Problem> {
     let policy = &question.policy;
     let disk = Disk::read(&arguments.repository, &policy.folder)?;
     let mut folder = Folder::new(policy.folder.clone());
-    let mode = if arguments.write {
-        Mode::Apply
-    } else {
-        Mode::Preview
-    };
     let mut random = |bytes: &mut [u8]| rand::rng().fill_bytes(bytes);
     let sealing = question.encryption.as_ref().map(|encryption| Sealing {
         encryption,
@@ -54,6 +49,8 @@ pub(super) fn run(arguments: &Plan) -> Result<Verdict, Problem> {
         now: now(),
     });
     let intents = &question.intents;
+    // What is shown is what is written: one plan serves both.
+    let mode = Mode::Explain;
     let outcome = manifests::plan(&mut folder, disk.tree(), intents, policy, mode, sealing)
         .context("cannot read the folder")?;
     let report = report(question, disk.tree(), &outcome)?;
@@ -309,18 +306,10 @@ fn report(question: Question, tree: FileTree<'_>, outcome: &Outcome) -> Result<P
             diff: preview::diff_file(tree, edit).context("cannot read a file")?,
         });
     }
-    let mut refusals: Vec<_> = outcome.refusals().map(RefusalReport::of).collect();
+    let mut refusals = report::refusals(tree, outcome)?;
     refusals.extend(question.refused);
     let mut left_out = question.left_out;
     left_out.extend(outcome.decisions.iter().filter_map(owned_by_another));
-    let retained = outcome.retained.iter().map(|kept| RetainedReport {
-        object: ObjectReport::of(&kept.id),
-        file: kept.path.to_string(),
-        reason: match kept.reason {
-            RetainedReason::PruneNever => "prune_never",
-            RetainedReason::PruneOnEvent => "prune_on_event",
-        },
-    });
     let facts = match &outcome.folder {
         manifests::FolderVerdict::Accepted(facts) => facts.clone(),
         manifests::FolderVerdict::Refused(_) => manifests::plan::FolderFacts::default(),
@@ -329,15 +318,16 @@ fn report(question: Question, tree: FileTree<'_>, outcome: &Outcome) -> Result<P
         folder: FolderReport {
             path: question.policy.folder.to_string(),
             accepted: outcome.folder.is_accepted(),
-            issues: outcome.folder.issues().iter().map(Issue::of).collect(),
+            issues: report::issues(tree, outcome)?,
             documents: facts.documents,
             files: facts.files,
         },
         edits,
         refusals,
-        retained: retained.collect(),
+        retained: report::retained(outcome),
         left_out,
         decisions: outcome.decisions.iter().map(decision).collect(),
+        counts: outcome.counts(),
         diagnostics: diagnostics(&facts),
     })
 }
@@ -401,15 +391,14 @@ fn answer(report: &PlanReport, output: PlanOutput) -> Result<(), Problem> {
         text.push('\n');
         return print(&text);
     }
+    for issue in &report.folder.issues {
+        issue.lines().iter().for_each(|line| complain(line));
+    }
     for refusal in &report.refusals {
-        complain(&refusal.line());
+        refusal.lines().iter().for_each(|line| complain(line));
     }
     for kept in &report.retained {
-        let ObjectReport { resource, name, .. } = &kept.object;
-        complain(&format!(
-            "kept: {resource} {name} in {} ({})",
-            kept.file, kept.reason
-        ));
+        complain(&kept.line());
     }
     for left_out in &report.left_out {
         complain(&format!(

@@ -2,8 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use model::{Actor, Refusal, ResourceId};
+use anyhow::Result;
+use manifests::Outcome;
+use manifests::plan::{Counts, RetainedReason};
+use model::{Actor, FileTree, Refusal, RefusalScope, ResourceId};
 use serde::Serialize;
+
+use super::explained::{ExplanationReport, FixReport};
 
 /// The judgement of one folder.
 #[derive(Debug, Serialize)]
@@ -39,6 +44,9 @@ pub(super) struct Issue {
     message: String,
     /// What to do.
     remedy: String,
+    /// The change that does it, where one is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fix: Option<FixReport>,
 }
 
 /// One object that is not written.
@@ -51,19 +59,11 @@ pub(super) struct RefusalReport {
     file: Option<String>,
     line: Option<u32>,
     field: Option<String>,
-    /// What gives the field its value now.
-    supplier: Option<SupplierReport>,
+    #[serde(flatten)]
+    explanation: ExplanationReport,
     actor: &'static str,
     message: String,
     remedy: String,
-}
-
-/// The line that gives a field its value.
-#[derive(Debug, Serialize)]
-struct SupplierReport {
-    kind: &'static str,
-    file: String,
-    line: u32,
 }
 
 /// The identity of an object.
@@ -83,12 +83,23 @@ pub(super) struct EditReport {
     pub(super) diff: String,
 }
 
-/// A document that stays although its object is gone.
+/// A document that stays although its object is gone, or keeps a field that an autoscaler has taken over.
 #[derive(Debug, Serialize)]
 pub(super) struct RetainedReport {
     pub(super) object: ObjectReport,
     pub(super) file: String,
     pub(super) reason: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) field: Option<ScaledReport>,
+}
+
+/// A field that an autoscaler has taken over.
+#[derive(Debug, Serialize)]
+pub(super) struct ScaledReport {
+    name: String,
+    manager: String,
+    expected: serde_json::Value,
+    live: serde_json::Value,
 }
 
 /// An object that is not mirrored at all.
@@ -119,6 +130,8 @@ pub(super) struct PlanReport {
     pub(super) retained: Vec<RetainedReport>,
     pub(super) left_out: Vec<LeftOutReport>,
     pub(super) decisions: Vec<DecisionReport>,
+    /// How many objects met each fate.
+    pub(super) counts: Counts,
     pub(super) diagnostics: Vec<String>,
 }
 
@@ -136,6 +149,57 @@ pub(super) struct AnalyzeReport {
     pub(super) diagnostics: Vec<String>,
     /// GitTargets that would work, as manifests.
     pub(super) suggested_git_targets: Vec<serde_json::Value>,
+}
+
+/// Reports every refusal of an object, explained.
+pub(super) fn refusals(tree: FileTree<'_>, outcome: &Outcome) -> Result<Vec<RefusalReport>> {
+    let explanations = &outcome.explanations.objects;
+    let report = |refusal: &Refusal| {
+        let id = refusal.object.as_ref();
+        let explanation = match id.and_then(|id| explanations.get(id)) {
+            Some(explanation) => ExplanationReport::of(explanation, tree)?,
+            None => ExplanationReport::default(),
+        };
+        Ok(RefusalReport::of(refusal, explanation))
+    };
+    outcome.refusals().map(report).collect()
+}
+
+/// Reports every issue of the folder, with what lifts it.
+pub(super) fn issues(tree: FileTree<'_>, outcome: &Outcome) -> Result<Vec<Issue>> {
+    let issues = outcome.folder.issues().iter();
+    let explained = issues.zip(&outcome.explanations.issues);
+    explained
+        .map(|(issue, explanation)| {
+            let fix = FixReport::of(explanation, tree)?;
+            Ok(Issue::of(issue).with_fix(fix))
+        })
+        .collect()
+}
+
+/// Reports every document that stays as it is although its object does not.
+pub(super) fn retained(outcome: &Outcome) -> Vec<RetainedReport> {
+    let gone = outcome.retained.iter().map(|kept| RetainedReport {
+        object: ObjectReport::of(&kept.id),
+        file: kept.path.to_string(),
+        reason: match kept.reason {
+            RetainedReason::PruneNever => "prune_never",
+            RetainedReason::PruneOnEvent => "prune_on_event",
+        },
+        field: None,
+    });
+    let scaled = outcome.scaled.iter().map(|scaled| RetainedReport {
+        object: ObjectReport::of(&scaled.id),
+        file: scaled.path.to_string(),
+        reason: "autoscaler",
+        field: Some(ScaledReport {
+            name: scaled.field.clone(),
+            manager: scaled.manager.clone(),
+            expected: scaled.held.clone(),
+            live: scaled.live.clone(),
+        }),
+    });
+    gone.chain(scaled).collect()
 }
 
 impl Issue {
@@ -168,21 +232,26 @@ impl Issue {
             actor: refusal.actor.as_str(),
             message: refusal.message.clone(),
             remedy: refusal.remedy.clone(),
+            fix: None,
         }
+    }
+
+    /// Prints the issue and what lifts it, for people.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let first = format!("issue: {}", self.line());
+        let below = self.fix.iter().flat_map(FixReport::lines);
+        std::iter::once(first).chain(below).collect()
+    }
+
+    /// Adds the change that lifts the issue.
+    pub(super) fn with_fix(self, fix: Option<FixReport>) -> Self {
+        Self { fix, ..self }
     }
 }
 
 impl RefusalReport {
-    pub(super) fn of(refusal: &Refusal) -> Self {
+    pub(super) fn of(refusal: &Refusal, explanation: ExplanationReport) -> Self {
         let issue = Issue::of(refusal);
-        let supplier = match (&issue.file, issue.line) {
-            (Some(file), Some(line)) => Some(SupplierReport {
-                kind: "document",
-                file: file.clone(),
-                line,
-            }),
-            _ => None,
-        };
         Self {
             code: refusal.code.as_str(),
             issue: refusal.issue.map(|issue| issue.as_str()),
@@ -191,7 +260,7 @@ impl RefusalReport {
             file: issue.file,
             line: issue.line,
             field: issue.field,
-            supplier,
+            explanation,
             actor: issue.actor,
             message: issue.message,
             remedy: issue.remedy,
@@ -203,20 +272,20 @@ impl RefusalReport {
         Self {
             code: model::RefusalCode::UnknownType.as_str(),
             issue: Some(model::IssueKind::UnresolvedKrm.as_str()),
-            scope: model::RefusalScope::Object.as_str(),
+            scope: RefusalScope::Object.as_str(),
             object: None,
             file: None,
             line: None,
             field: None,
-            supplier: None,
+            explanation: ExplanationReport::default(),
             actor: Actor::Platform.as_str(),
             message: format!("the kind of {title} is not known"),
             remedy: "give its CustomResourceDefinition with --crds".to_owned(),
         }
     }
 
-    /// Prints one line for people.
-    pub(super) fn line(&self) -> String {
+    /// Prints the refusal and what explains it, for people. What refuses the whole folder is told with its issues.
+    pub(super) fn lines(&self) -> Vec<String> {
         let issue = Issue {
             issue: self.issue.unwrap_or(self.code),
             code: self.code,
@@ -226,8 +295,31 @@ impl RefusalReport {
             actor: self.actor,
             message: self.message.clone(),
             remedy: self.remedy.clone(),
+            fix: None,
         };
-        format!("refused: {}", issue.line())
+        let first = format!("refused: {}", issue.line());
+        let is_of_folder = self.scope == RefusalScope::Folder.as_str();
+        let below = if is_of_folder {
+            Vec::new()
+        } else {
+            self.explanation.lines()
+        };
+        std::iter::once(first).chain(below).collect()
+    }
+}
+
+impl RetainedReport {
+    /// Prints one line for people.
+    pub(super) fn line(&self) -> String {
+        let ObjectReport { resource, name, .. } = &self.object;
+        let why = match &self.field {
+            Some(field) => format!(
+                "{}: {} is {} here, and {} made it {}",
+                self.reason, field.name, field.expected, field.manager, field.live
+            ),
+            None => self.reason.to_owned(),
+        };
+        format!("kept: {resource} {name} in {} ({why})", self.file)
     }
 }
 
