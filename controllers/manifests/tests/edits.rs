@@ -41,6 +41,29 @@ containers:
 }
 
 #[test]
+fn st_1_comments_above_an_item_that_goes_stay_when_others_move() {
+    let before = "\
+ports:
+  # first
+  - name: a
+  - name: b
+  # about the third
+  - name: c # goes with it
+  - name: d
+";
+    assert_eq!(
+        edit(before, "ports: [{name: d}, {name: b}]"),
+        "\
+ports:
+  # first
+  - name: d
+  - name: b
+  # about the third
+"
+    );
+}
+
+#[test]
 fn ed_8_a_renamed_item_keeps_its_comments() {
     let before =
         "c:\n- name: a # the one\n  image: x:1 # pinned\n  tty: true\n- name: b\n  image: y\n";
