@@ -112,6 +112,18 @@ fn st_4_new_lines_follow_the_habits_of_the_document() {
 }
 
 #[test]
+fn st_4_new_lists_stand_as_far_in_as_the_others() {
+    let before = "metadata: {name: x}\nrules:\n    - verbs:\n          - get\n";
+    assert_eq!(
+        edit(
+            before,
+            "metadata: {name: x}\nrules: [{verbs: [get]}, {verbs: [list]}]"
+        ),
+        "metadata: {name: x}\nrules:\n    - verbs:\n          - get\n    - verbs:\n          - list\n"
+    );
+}
+
+#[test]
 fn st_2_quotes_stay_and_what_a_reader_could_take_for_another_type_gets_them() {
     let before = "a: 'x'\nb: \"x\"\nc: x\nd: x\ne: x\nf: x\n";
     assert_eq!(
