@@ -47,7 +47,12 @@ fn rt_1_what_an_applier_fills_in_is_not_overwritten() -> Result<()> {
 
 #[test]
 fn se_1_what_is_sensitive_is_encrypted_or_refused() -> Result<()> {
-    prove(&rows::sealed())
+    prove(&rows::sealed_and_new())
+}
+
+#[test]
+fn se_3_what_is_encrypted_is_written_where_it_is() -> Result<()> {
+    prove(&rows::sealed_and_held())
 }
 
 #[test]

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use manifests::Placement;
-use manifests::placement::Template;
-use model::{RefusalCode, RepoPath, Sensitivity};
+use manifests::placement::{RenderRoot, Site, Subject, Template};
+use model::{FolderPath, RefusalCode, RepoPath, Sensitivity};
 use serde_json::{Value, json};
 
 use super::Row;
 use super::case::{After, Case, Draft, path};
 use super::objects::{Kind, TEAM, id_of, object, word};
-use super::tweak::Tweak;
+use super::tweak::{Tweak, some};
 use crate::dice::Dice;
 
 /// The rows of A7 and A8.
@@ -41,6 +41,16 @@ pub fn rows() -> Vec<Row> {
             "PL-17",
             "what is placed stays, whatever its labels say later",
             pl_17,
+        ),
+        Row::promised(
+            "PL-17 PI-7",
+            "deleted and made again in one batch, it stays where it is",
+            pi_7,
+        ),
+        Row::twins(
+            "PL-5 PL-6",
+            "beside the one kustomization, or on no such rung",
+            pl_5,
         ),
         Row::promised(
             "PL-13 PL-19",
@@ -89,7 +99,7 @@ pub(super) fn built_in(value: &Value) -> RepoPath {
         "" => String::new(),
         group => format!("{group}/"),
     };
-    let end = if value["kind"] == "Secret" {
+    let end = if Kind::of(value).served().sensitive {
         "sops.yaml"
     } else {
         "yaml"
@@ -342,6 +352,59 @@ fn pl_17(dice: &mut Dice) -> Option<Case> {
     let at = draft.put(&file, value);
     draft.edit(&at, wanted);
     Some(draft.finish())
+}
+
+fn pi_7(dice: &mut Dice) -> Option<Case> {
+    let mut draft = Draft::new(dice);
+    let kind = Kind::draw(draft.dice);
+    let value = draft.object(kind);
+    let wanted = some(&value, draft.dice)?;
+    let key = key_of(kind);
+    draft.place(&[(key.as_str(), "declared/{name}.yaml")], None);
+    let at = draft.put_anywhere(value.clone());
+    draft.goes(&value);
+    draft.edit(&at, wanted);
+    Some(draft.finish())
+}
+
+/// The rung itself: no plain folder has a kustomization.
+fn pl_5() -> Result<(), String> {
+    let mut dice = Dice::new(1);
+    let value = object(Kind::ConfigMap, "app", &mut dice);
+    let (id, served) = (id_of(&value), Kind::ConfigMap.served());
+    let subject = Subject {
+        id: &id,
+        served: &served,
+        labels: None,
+    };
+    let folder = FolderPath::new("live").map_err(|error| error.to_string())?;
+    let place = |root| {
+        let site = Site {
+            folder: &folder,
+            root,
+        };
+        let placed = Placement::default().place(subject, site);
+        placed
+            .map(|placed| placed.path.to_string())
+            .map_err(|why| why.to_string())
+    };
+    let taken = |path: &RepoPath| path.as_str() == "live/app.yaml";
+    let free = |_: &RepoPath| false;
+    let root = |taken| {
+        Some(RenderRoot {
+            folder: &folder,
+            taken,
+        })
+    };
+    let found = [place(root(&free))?, place(root(&taken))?, place(None)?];
+    let right = [
+        "live/app.yaml",
+        "live/configmap-app.yaml",
+        "live/team-a/configmaps/app.yaml",
+    ];
+    (found == right)
+        .then_some(())
+        .ok_or_else(|| format!("{found:?}"))
 }
 
 fn pl_19(dice: &mut Dice) -> Option<Case> {

@@ -138,6 +138,7 @@ fn swapped(before: &str, after: &str) -> Result<(), String> {
     }
     let sign = old.chars().next().filter(|sign| "'\"[{".contains(*sign));
     let needs_escapes = sign == Some('\'') && new.starts_with('"') && new.contains('\\');
+    let new = new.split(" #").next().unwrap_or_default();
     let is_text = !new.starts_with(['|', '>']);
     // A number or a truth value has no quotes to keep.
     let is_quoted = new.starts_with(['\'', '"', '[', '{']) || new.contains(char::is_alphabetic);
