@@ -26,6 +26,11 @@ fn pl_1_a_new_object_gets_the_path_that_the_ladder_gives() -> Result<()> {
 }
 
 #[test]
+fn pl_7_a_template_gives_the_path_that_it_says() -> Result<()> {
+    prove(&rows::templates())
+}
+
+#[test]
 fn ns_2_documents_carry_their_namespace_as_the_target_says() -> Result<()> {
     prove(&rows::namespaces())
 }

@@ -15,6 +15,7 @@ mod repeating;
 mod sealed;
 mod sharing;
 mod style;
+mod templates;
 mod tokens;
 
 pub mod case;
@@ -36,6 +37,7 @@ pub use repeating::rows as repeating;
 pub use sealed::{held_ones as sealed_and_held, new_ones as sealed_and_new};
 pub use sharing::rows as sharing;
 pub use style::rows as style;
+pub use templates::rows as templates;
 pub use tokens::rows as tokens;
 
 /// One line of the contract.
