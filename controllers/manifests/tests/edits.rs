@@ -41,6 +41,29 @@ containers:
 }
 
 #[test]
+fn st_1_comments_above_an_item_that_goes_stay_when_others_move() {
+    let before = "\
+ports:
+  # first
+  - name: a
+  - name: b
+  # about the third
+  - name: c # goes with it
+  - name: d
+";
+    assert_eq!(
+        edit(before, "ports: [{name: d}, {name: b}]"),
+        "\
+ports:
+  # first
+  - name: d
+  - name: b
+  # about the third
+"
+    );
+}
+
+#[test]
 fn ed_8_a_renamed_item_keeps_its_comments() {
     let before =
         "c:\n- name: a # the one\n  image: x:1 # pinned\n  tty: true\n- name: b\n  image: y\n";
@@ -85,6 +108,18 @@ fn st_4_new_lines_follow_the_habits_of_the_document() {
             "metadata: {name: x, namespace: ns, labels: {app: x, tier: w}, annotations: {k: v}}\nspec: {list: [a, b], more: [{k: [c]}]}\ndata: {z: 1}"
         ),
         "metadata:\n    name: x\n    namespace: ns\n    labels:\n        app: x\n        tier: w\n    annotations:\n        k: v\ndata:\n    z: 1\nspec:\n    list:\n    - a\n    - b\n    more:\n    - k:\n      - c\n"
+    );
+}
+
+#[test]
+fn st_4_new_lists_stand_as_far_in_as_the_others() {
+    let before = "metadata: {name: x}\nrules:\n    - verbs:\n          - get\n";
+    assert_eq!(
+        edit(
+            before,
+            "metadata: {name: x}\nrules: [{verbs: [get]}, {verbs: [list]}]"
+        ),
+        "metadata: {name: x}\nrules:\n    - verbs:\n          - get\n    - verbs:\n          - list\n"
     );
 }
 

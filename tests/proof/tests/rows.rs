@@ -26,6 +26,11 @@ fn pl_1_a_new_object_gets_the_path_that_the_ladder_gives() -> Result<()> {
 }
 
 #[test]
+fn pl_7_a_template_gives_the_path_that_it_says() -> Result<()> {
+    prove(&rows::templates())
+}
+
+#[test]
 fn ns_2_documents_carry_their_namespace_as_the_target_says() -> Result<()> {
     prove(&rows::namespaces())
 }
@@ -47,7 +52,12 @@ fn rt_1_what_an_applier_fills_in_is_not_overwritten() -> Result<()> {
 
 #[test]
 fn se_1_what_is_sensitive_is_encrypted_or_refused() -> Result<()> {
-    prove(&rows::sealed())
+    prove(&rows::sealed_and_new())
+}
+
+#[test]
+fn se_3_what_is_encrypted_is_written_where_it_is() -> Result<()> {
+    prove(&rows::sealed_and_held())
 }
 
 #[test]

@@ -57,11 +57,14 @@ impl Layout {
         let mut habits = Habits::default();
         habits.look(text, root, 0);
         let canonical = Self::canonical();
-        let step = majority(&habits.steps).unwrap_or(canonical.step);
-        let list_offset = match (habits.indentless, habits.indented) {
-            (0, 0) => step,
-            (indentless, indented) if indentless > indented => 0,
-            _ => step,
+        let further = majority(&habits.list_offsets);
+        let step = majority(&habits.steps)
+            .or(further)
+            .unwrap_or(canonical.step);
+        let list_offset = if habits.indentless > habits.list_offsets.len() {
+            0
+        } else {
+            further.unwrap_or(step)
         };
         let quote = match (habits.single, habits.double) {
             (0, 0) => None,
@@ -82,7 +85,7 @@ impl Layout {
 struct Habits {
     steps: Vec<usize>,
     indentless: usize,
-    indented: usize,
+    list_offsets: Vec<usize>,
     single: usize,
     double: usize,
 }
@@ -134,7 +137,7 @@ impl Habits {
                 self.steps.push(below - own);
             }
         } else if below > own {
-            self.indented += 1;
+            self.list_offsets.push(below - own);
         } else {
             self.indentless += 1;
         }

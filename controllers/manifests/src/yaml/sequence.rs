@@ -1,5 +1,7 @@
 //! Lists: which items stay, go, come and move.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::align::{Step, align, counterparts, is_reordered};
@@ -9,7 +11,7 @@ use super::event::Style;
 use super::flow;
 use super::layout::{ItemStyle, Quote};
 use super::splice::{self, Splice};
-use super::text::{column, next_line, skip_trivia, starts_line};
+use super::text::{column, line_start, next_line, skip_trivia, starts_line};
 use super::tree::{Kind, Node};
 
 impl Differ<'_> {
@@ -80,7 +82,7 @@ impl Differ<'_> {
     }
 
     /// Puts items into another order. Each takes its lines with it, and the comments directly above it, and is
-    /// edited on the way (ED-8).
+    /// edited on the way (ED-8). The comments above an item that goes stay behind the one before it.
     fn reorder(
         &mut self,
         items: &[Node],
@@ -98,23 +100,36 @@ impl Differ<'_> {
             .map(|(item, dash)| next_line(self.text(), item.outer_end().max(*dash)))
             .collect();
         let first = self.block_start(list.after, dashes[0]);
-        let mut text = String::new();
+        let start_of = |index: usize| if index == 0 { first } else { ends[index - 1] };
+        let mut left_behind: BTreeMap<Option<usize>, String> = BTreeMap::new();
+        let mut before = None;
+        for (index, item) in items.iter().enumerate() {
+            if sources.contains(&Some(index)) {
+                before = Some(index);
+            } else {
+                self.forget(item);
+                let comments = comments_above(self.text(), start_of(index), dashes[index]);
+                left_behind.entry(before).or_default().push_str(&comments);
+            }
+        }
+        let mut text = left_behind.remove(&None).unwrap_or_default();
         for (value, source) in wanted.iter().zip(sources) {
             let Some(index) = *source else {
                 text.push_str(&self.writer().item(value, dash_column, spacing, style));
                 continue;
             };
-            let start = if index == 0 { first } else { ends[index - 1] };
+            let start = start_of(index);
             let known = self.splices.len();
             let place = self.item_place(&items[index], Some(dashes[index]), dash_column, list);
             self.node(&items[index], value, place)?;
             let own = self.splices.split_off(known);
             text.push_str(&move_block(self.text(), start, ends[index], own).ok_or(NoPlace)?);
-        }
-        for (index, item) in items.iter().enumerate() {
-            if !sources.contains(&Some(index)) {
-                self.forget(item);
-            }
+            text.push_str(
+                left_behind
+                    .remove(&Some(index))
+                    .as_deref()
+                    .unwrap_or_default(),
+            );
         }
         self.splice(first..ends[items.len() - 1], text);
         Ok(())
@@ -123,10 +138,10 @@ impl Differ<'_> {
     /// Returns where the lines of the first item start: at the comments right above it, but not above a blank
     /// line, behind which a comment speaks of the whole list.
     fn block_start(&self, after: usize, dash: usize) -> usize {
-        let top = next_line(self.text(), after).min(super::text::line_start(self.text(), dash));
-        let mut start = super::text::line_start(self.text(), dash);
+        let top = next_line(self.text(), after).min(line_start(self.text(), dash));
+        let mut start = line_start(self.text(), dash);
         while start > top {
-            let line = super::text::line_start(self.text(), start - 1);
+            let line = line_start(self.text(), start - 1);
             if !self.text()[line..start].trim_start().starts_with('#') {
                 break;
             }
@@ -253,6 +268,13 @@ fn spacing(text: &str, item: &Node, dash: usize) -> usize {
     } else {
         1
     }
+}
+
+/// Returns the comments that stand in lines of their own between the start of an item's lines and its dash.
+fn comments_above(text: &str, start: usize, dash: usize) -> String {
+    let lines = text.get(start..line_start(text, dash)).unwrap_or_default();
+    let is_comment = |line: &&str| line.trim_start().starts_with('#');
+    lines.split_inclusive('\n').filter(is_comment).collect()
 }
 
 /// Returns the text of some lines with the replacements that fall into them.

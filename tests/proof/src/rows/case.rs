@@ -23,6 +23,8 @@ pub const FOLDER: &str = "live";
 /// A folder, what is wanted of it, and what must come of it.
 #[derive(Debug)]
 pub struct Case {
+    /// Which one it is.
+    pub number: u64,
     /// The files of the repository.
     pub before: FilesInMemory,
     /// What happened.
@@ -449,6 +451,7 @@ impl<'d> Draft<'d> {
             before.put(&path, frame(&pages, framing, ends_in_block).into_bytes());
         }
         Case {
+            number: 0,
             before,
             intents: self.intents,
             policy: self.policy,

@@ -15,6 +15,7 @@ mod repeating;
 mod sealed;
 mod sharing;
 mod style;
+mod templates;
 mod tokens;
 
 pub mod case;
@@ -33,9 +34,10 @@ pub use editing::rows as editing;
 pub use namespaces::rows as namespaces;
 pub use placing::rows as placing;
 pub use repeating::rows as repeating;
-pub use sealed::rows as sealed;
+pub use sealed::{held_ones as sealed_and_held, new_ones as sealed_and_new};
 pub use sharing::rows as sharing;
 pub use style::rows as style;
+pub use templates::rows as templates;
 pub use tokens::rows as tokens;
 
 /// One line of the contract.

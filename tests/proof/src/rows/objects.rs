@@ -20,6 +20,8 @@ pub enum Kind {
     ConfigMap,
     /// What is encrypted.
     Secret,
+    /// Custom, and encrypted because the operator was told so.
+    TenantSecret,
     /// Ports.
     Service,
     /// Fields at the top level.
@@ -40,9 +42,10 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::ConfigMap,
         Self::Secret,
+        Self::TenantSecret,
         Self::Service,
         Self::ServiceAccount,
         Self::Deployment,
@@ -78,6 +81,12 @@ impl Kind {
         match self {
             Self::ConfigMap => ["", "v1", "configmaps", "ConfigMap"],
             Self::Secret => ["", "v1", "secrets", "Secret"],
+            Self::TenantSecret => [
+                "core.cozystack.io",
+                "v1alpha1",
+                "tenantsecrets",
+                "TenantSecret",
+            ],
             Self::Service => ["", "v1", "services", "Service"],
             Self::ServiceAccount => ["", "v1", "serviceaccounts", "ServiceAccount"],
             Self::Deployment => ["apps", "v1", "deployments", "Deployment"],
@@ -107,12 +116,12 @@ impl Kind {
             version: version.to_owned(),
             kind: kind.to_owned(),
             namespaced: self.is_namespaced(),
-            sensitive: self == Self::Secret,
+            sensitive: matches!(self, Self::Secret | Self::TenantSecret),
         }
     }
 
     /// Returns the kind of an object.
-    fn of(value: &Value) -> Self {
+    pub fn of(value: &Value) -> Self {
         let name = value["kind"].as_str();
         let found = Self::ALL.iter().find(|kind| Some(kind.names()[3]) == name);
         *found.expect("every object is made here")
@@ -171,6 +180,7 @@ fn body(kind: Kind, dice: &mut Dice) -> Value {
         Kind::Secret => json!({"type": "Opaque", "data": {
             "password": base64(dice), "token": base64(dice), "user": base64(dice),
         }}),
+        Kind::TenantSecret => json!({"data": {"token": base64(dice), "user": base64(dice)}}),
         Kind::Service => json!({"spec": {
             "selector": {"app": word(dice)},
             "ports": [port("http", dice), port("metrics", dice)],
@@ -354,7 +364,10 @@ fn add_bookkeeping(value: &mut Value, kind: Kind, dice: &mut Dice) {
         add(&mut value["spec"], "clusterIP", json!("10.96.12.7"));
         add(&mut value["spec"], "clusterIPs", json!(["10.96.12.7"]));
     }
-    if !matches!(kind, Kind::ConfigMap | Kind::Secret | Kind::ClusterRole) {
+    if !matches!(
+        kind,
+        Kind::ConfigMap | Kind::Secret | Kind::TenantSecret | Kind::ClusterRole
+    ) {
         value["status"] = json!({"observedGeneration": 1, "phase": "Ready"});
     }
 }

@@ -13,10 +13,15 @@ use super::placing::built_in;
 use super::tweak::Tweak;
 use crate::dice::Dice;
 
-/// The rows of A16.
-pub fn rows() -> Vec<Row> {
+/// The rows of A16 about Secrets that are new.
+pub fn new_ones() -> Vec<Row> {
     vec![
         Row::promised("SE-1", "a new Secret is encrypted, and shown nowhere", se_1),
+        Row::promised(
+            "SE-1 custom",
+            "a custom type that the operator was told of",
+            se_1_custom,
+        ),
         Row::promised(
             "SE-1 refused",
             "without keys it is refused, and the others land",
@@ -37,6 +42,12 @@ pub fn rows() -> Vec<Row> {
             "the first of a mixed new file decides",
             se_2_mixed,
         ),
+    ]
+}
+
+/// The rows of A16 about Secrets that have a document.
+pub fn held_ones() -> Vec<Row> {
+    vec![
         Row::promised(
             "SE-3 SE-5",
             "it is written where it is, whatever the file is called",
@@ -95,6 +106,22 @@ fn se_1(dice: &mut Dice) -> Option<Case> {
     let value = secret(&mut draft);
     draft.happens(&value);
     draft.turns(&built_in(&value), After::Sealed(value));
+    Some(draft.finish())
+}
+
+fn se_1_custom(dice: &mut Dice) -> Option<Case> {
+    let mut draft = Draft::new(dice);
+    draft.keys = Keys::Both;
+    let value = draft.object(Kind::TenantSecret);
+    if draft.dice.once_in(2) {
+        draft.happens(&value);
+        draft.turns(&built_in(&value), After::Sealed(value));
+    } else {
+        let wanted = changed(&value, draft.dice)?;
+        let file = put_sealed(&mut draft, &value);
+        draft.happens(&wanted);
+        draft.turns(&file, After::Sealed(wanted));
+    }
     Some(draft.finish())
 }
 

@@ -180,7 +180,10 @@ fn st_9(dice: &mut Dice) -> Option<Case> {
     let kind = Kind::draw(draft.dice);
     let value = draft.object(kind);
     let wanted = some(&value, draft.dice)?;
-    let text = serde_json::to_string_pretty(&value).ok()?;
+    // Some characters end a line of YAML and not one of JSON.
+    let text = serde_json::to_string_pretty(&value)
+        .ok()
+        .filter(|text| text.is_ascii())?;
     let at = draft.put_sheet_anywhere(Sheet {
         spread: 2,
         ..Sheet::written(value, format!("{text}\n"))

@@ -86,9 +86,8 @@ fn line(row: Row, effort: Effort, oracle: &mut Oracle) -> Result<Line> {
     Ok(line)
 }
 
-/// A case that was looked at, and where its questions begin.
+/// A case that was looked at, and what is still to be asked of it.
 struct Asked {
-    number: u64,
     case: Case,
     questions: Vec<Question>,
 }
@@ -105,21 +104,18 @@ fn drawn(
     while asked.len() + line.wrong.len() < effort.cases {
         number += 1;
         let mut dice = Dice::new(base.wrapping_add(number << 32));
-        let Some(case) = draw(&mut dice) else {
+        let Some(mut case) = draw(&mut dice) else {
             anyhow::ensure!(number < 200_000, "{} draws no cases", line.row.rules);
             continue;
         };
+        case.number = number;
         line.folders += 1;
         match judge::look(&case) {
             Ok(looked) => {
-                let questions = line.count(looked, number, &case);
-                asked.push(Asked {
-                    number,
-                    case,
-                    questions,
-                });
+                let questions = line.count(looked, &case);
+                asked.push(Asked { case, questions });
             }
-            Err(problem) => line.wrong.push(story(number, &case, &problem)),
+            Err(problem) => line.wrong.push(story(&case, &problem)),
         }
     }
     let texts: Vec<&str> = asked
@@ -133,14 +129,14 @@ fn drawn(
         let own = &answers[at..at + asked.questions.len()];
         at += asked.questions.len();
         if let Err(problem) = judge::read(&asked.questions, own) {
-            line.wrong.push(story(asked.number, &asked.case, &problem));
+            line.wrong.push(story(&asked.case, &problem));
         }
     }
     Ok(())
 }
 
 impl Line {
-    fn count(&mut self, looked: Looked, number: u64, case: &Case) -> Vec<Question> {
+    fn count(&mut self, looked: Looked, case: &Case) -> Vec<Question> {
         self.edits += looked.edits;
         self.accepted += looked.edits - looked.refused.len();
         for code in looked.refused {
@@ -148,15 +144,16 @@ impl Line {
         }
         if self.row.promised && !looked.surprises.is_empty() {
             let problem = format!("refused: {}", looked.surprises.join("; "));
-            self.wrong.push(story(number, case, &problem));
+            self.wrong.push(story(case, &problem));
         }
         looked.questions
     }
 }
 
 /// Tells a case that went wrong.
-fn story(number: u64, case: &Case, problem: &str) -> String {
-    let mut story = format!("case {number}: {problem}\nintents {:?}\n", case.intents);
+fn story(case: &Case, problem: &str) -> String {
+    let (number, intents) = (case.number, &case.intents);
+    let mut story = format!("case {number}: {problem}\nintents {intents:?}\n");
     for path in case.before.files.paths() {
         let bytes = case.before.bytes(&path).map(|bytes| bytes.to_vec());
         let text = String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();

@@ -94,7 +94,7 @@ impl Tweak {
             Self::Unlabel => unset_metadata(value, "labels", dice)?,
             Self::Unannotate => unset_metadata(value, "annotations", dice)?,
             Self::DataValue => {
-                let secret = value["kind"] == "Secret";
+                let secret = is_secret(value);
                 let data = value.get_mut("data")?.as_object_mut()?;
                 let key = some_key(data, dice)?;
                 data[&key] = if secret {
@@ -104,7 +104,7 @@ impl Tweak {
                 };
             }
             Self::DataAdd => {
-                let secret = value["kind"] == "Secret";
+                let secret = is_secret(value);
                 let new = if secret {
                     base64(dice).into()
                 } else {
@@ -172,7 +172,13 @@ pub fn some(value: &Value, dice: &mut Dice) -> Option<Value> {
     None
 }
 
-fn pick<'v>(items: &'v mut Vec<Value>, dice: &mut Dice) -> Option<&'v mut Value> {
+fn is_secret(value: &Value) -> bool {
+    value["kind"]
+        .as_str()
+        .is_some_and(|kind| kind.ends_with("Secret"))
+}
+
+fn pick<'v>(items: &'v mut [Value], dice: &mut Dice) -> Option<&'v mut Value> {
     let at = dice.below(items.len());
     items.get_mut(at)
 }

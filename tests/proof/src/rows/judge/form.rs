@@ -138,14 +138,13 @@ fn swapped(before: &str, after: &str) -> Result<(), String> {
     }
     let sign = old.chars().next().filter(|sign| "'\"[{".contains(*sign));
     let needs_escapes = sign == Some('\'') && new.starts_with('"') && new.contains('\\');
+    let new = new.split(" #").next().unwrap_or_default();
     let is_text = !new.starts_with(['|', '>']);
     // A number or a truth value has no quotes to keep.
-    let is_quoted = new.starts_with(['\'', '"', '[', '{']) || new.contains(char::is_alphabetic);
-    let is_word = ["true", "false"].iter().any(|word| new.starts_with(word));
+    let is_text = is_text && new.trim().parse::<f64>().is_err();
+    let is_word = ["true", "false"].contains(&new.trim());
     match sign {
-        Some(sign)
-            if is_text && is_quoted && !is_word && !needs_escapes && !new.starts_with(sign) =>
-        {
+        Some(sign) if is_text && !is_word && !needs_escapes && !new.starts_with(sign) => {
             Err(format!("{old} becomes {new}"))
         }
         _ => Ok(()),

@@ -299,3 +299,117 @@ fn hides_secrets(case: &Case, outcome: &Outcome, after: &FilesInMemory) -> Resul
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::dice::Dice;
+    use crate::rows::case::{Draft, Sheet, path};
+    use crate::rows::objects::TEAM;
+
+    const TEXT: &str = "# head
+apiVersion: v1
+kind: ConfigMap # remark of a person
+metadata: {name: a, namespace: team-a}
+data:
+  one: 'x' # remark
+  # remark in a line
+  two: y
+";
+
+    /// A ConfigMap whose first value changes; `wrong` makes the case say something else than what comes of it.
+    fn judged(wrong: impl Fn(&mut Case)) -> Result<Looked, String> {
+        let mut dice = Dice::new(1);
+        let mut draft = Draft::new(&mut dice);
+        let value = |one: &str| {
+            json!({
+                "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": TEAM},
+                "data": {"one": one, "two": "y"},
+            })
+        };
+        let file = path("a.yaml");
+        let at = draft.put_sheet(&file, Sheet::written(value("x"), TEXT.to_owned()));
+        *draft.framing(&file) = Default::default();
+        draft.bystanders(&file, 1);
+        draft.edit(&at, value("z"));
+        let mut case = draft.finish();
+        wrong(&mut case);
+        look(&case)
+    }
+
+    fn problem(wrong: impl Fn(&mut Case)) -> String {
+        judged(wrong).unwrap_err()
+    }
+
+    #[test]
+    fn what_comes_out_right_is_not_wrong() {
+        let looked = judged(|_| {}).unwrap();
+        assert_eq!((looked.edits, looked.questions.len()), (1, 2));
+    }
+
+    #[test]
+    fn what_changes_is_noticed_where_nothing_should() {
+        assert!(problem(|case| case.after.clear()).contains("nothing was to happen"));
+        let kept = |case: &mut Case| {
+            let pages = After::Pages(vec![Page::Kept(0), Page::Kept(1)]);
+            case.after.insert(path("a.yaml"), pages);
+        };
+        assert!(problem(kept).contains("it changes"));
+        let other = |case: &mut Case| {
+            let pages = After::Pages(vec![Page::Kept(0), Page::Edited(1, json!({}))]);
+            case.after.insert(path("a.yaml"), pages);
+        };
+        assert!(problem(other).contains("loses its bytes"));
+    }
+
+    #[test]
+    fn what_does_not_happen_is_noticed() {
+        let gone = |case: &mut Case| {
+            case.after.insert(path("a.yaml"), After::Gone);
+        };
+        assert!(problem(gone).contains("still there"));
+        let refused = |case: &mut Case| {
+            let id = case.intents.iter().find_map(|intent| match intent {
+                Intent::Upsert(object) => Some(object.id().clone()),
+                _ => None,
+            });
+            case.refused
+                .extend(id.map(|id| (id, RefusalCode::InvalidPath)));
+        };
+        assert!(problem(refused).contains("should be refused"));
+        assert!(problem(|case| case.folder_refused = true).contains("is accepted"));
+    }
+
+    #[test]
+    fn what_a_text_means_is_compared() {
+        let question = Question {
+            name: "a".to_owned(),
+            text: "a: 1\n".to_owned(),
+            count: 1,
+            wanted: vec![(0, json!({"a": 2}))],
+        };
+        let answer = [Answer::Strict(vec![json!({"a": 1})])];
+        assert!(
+            read(&[question], &answer)
+                .unwrap_err()
+                .contains("should say")
+        );
+    }
+
+    #[test]
+    fn how_a_text_is_written_is_compared() {
+        let keeps =
+            |after: &str| form::keeps("a: 'x'\nb:\n- c\n", after, &json!({}), &json!({"a": "no"}));
+        assert!(keeps("a: 'no'\nb:\n- c\n").is_ok());
+        assert!(keeps("a: no\nb:\n- c\n").is_err(), "the quotes are lost");
+        assert!(keeps("b:\n- c\na: 'no'\n").is_err(), "another order");
+        assert!(
+            keeps("a: 'no'\nb:\n  - c\n").is_err(),
+            "another indentation"
+        );
+        let number = json!({"a": "1"});
+        assert!(form::keeps("a: x\n", "a: 1\n", &json!({}), &number).is_err());
+    }
+}

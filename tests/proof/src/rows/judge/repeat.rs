@@ -12,7 +12,7 @@ use super::{committed, plan, text_of};
 use crate::rows::case::{Case, Keys};
 use crate::rows::keyring;
 
-/// Asks in every way. `known` is the folder as the first question left it.
+/// Asks in each way, and in two of them in turns. `known` is the folder as the first question left it.
 pub(super) fn all(
     case: &Case,
     outcome: &Outcome,
@@ -20,8 +20,11 @@ pub(super) fn all(
     mut known: Option<Folder>,
 ) -> Result<(), String> {
     preview(case, outcome, after, &mut known)?;
-    replay(case, outcome, after)?;
-    settled(case, after, &mut known)
+    // Each of these costs as much as the case itself, so they take turns.
+    match case.number % 2 {
+        0 => replay(case, outcome, after),
+        _ => settled(case, after, &mut known),
+    }
 }
 
 /// PI-6: the order of the intents changes nothing.
@@ -69,8 +72,12 @@ fn same_files(one: &FilesInMemory, other: &FilesInMemory) -> Result<(), String> 
     }
     for path in one.files.paths() {
         let (one, other) = (text_of(one, &path), text_of(other, &path));
-        let open = |text: &Option<String>| text.as_deref().and_then(keyring::open);
-        let equal = one == other || (open(&one).is_some() && open(&one) == open(&other));
+        if one == other {
+            continue;
+        }
+        let open = |text: Option<String>| text.as_deref().and_then(keyring::open);
+        let (one, other) = (open(one), open(other));
+        let equal = one.is_some() && one == other;
         if !equal {
             return Err(format!("{path} is another"));
         }
