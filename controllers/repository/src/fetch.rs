@@ -37,11 +37,13 @@ pub(crate) fn fetch(
     if store.has(tip)? {
         return Ok(());
     }
-    let known = match known {
-        Some(known) if store.has(known)? => Some(known),
+    // What comes may be described by what we told the server that we have.
+    store.write_accepted()?;
+    let known = match known.cloned().or_else(|| store.remembered()) {
+        Some(known) if store.has(&known)? => Some(known),
         Some(_) | None => None,
     };
-    let built_on = known.map_or(Ok(Common::No), |known| {
+    let built_on = known.as_ref().map_or(Ok(Common::No), |known| {
         receive(http, store, tip, Some(known))
     })?;
     if built_on == Common::No {

@@ -226,71 +226,94 @@ fn directory(
         id: Some(content_id),
         ..Directory::default()
     };
-    for (name, kind, id) in list(objects, &id)? {
-        let known = name.as_deref().and_then(|name| known(before, name));
-        let (name, old) = match (known, name) {
-            (Some((name, old)), _) => (Arc::clone(name), Some(old)),
-            (None, Some(name)) if is_legal(prefix, &name) => (Arc::from(name), None),
-            (None, _) => {
+    objects.tree(&id, |tree| {
+        directory.nodes.reserve(tree.entries.len());
+        let mut known = Known::among(before);
+        for entry in &tree.entries {
+            let Some((name, old)) = named(entry.filename, prefix, &mut known) else {
                 directory.left_out += 1;
                 continue;
-            }
-        };
-        let node = match kind {
-            EntryKind::Tree if depth == 0 => {
-                directory.left_out += 1;
-                continue;
-            }
-            EntryKind::Tree => {
-                let old = match old {
-                    Some(Node::Folder(old)) => Some(old),
-                    Some(Node::Entry(_)) | None => None,
-                };
-                let below = joined(prefix, &name);
-                let folder = self::directory(objects, id, &below, depth - 1, old)?;
-                directory.left_out += folder.left_out;
-                Node::Folder(folder)
-            }
-            EntryKind::Link => Node::Entry(FileEntry::Symlink),
-            EntryKind::Commit => Node::Entry(FileEntry::Submodule),
-            EntryKind::Blob | EntryKind::BlobExecutable => Node::Entry(FileEntry::Regular {
-                content: ContentId::new(id.as_bytes()),
-                executable: kind == EntryKind::BlobExecutable,
-            }),
-        };
-        directory.nodes.push((name, node));
-    }
+            };
+            let id = entry.oid.to_owned();
+            let node = match entry.mode.kind() {
+                EntryKind::Tree if depth == 0 => {
+                    directory.left_out += 1;
+                    continue;
+                }
+                EntryKind::Tree => {
+                    let old = match old {
+                        Some(Node::Folder(old)) => Some(old),
+                        Some(Node::Entry(_)) | None => None,
+                    };
+                    let below = joined(prefix, &name);
+                    let folder = self::directory(objects, id, &below, depth - 1, old)?;
+                    directory.left_out += folder.left_out;
+                    Node::Folder(folder)
+                }
+                EntryKind::Link => Node::Entry(FileEntry::Symlink),
+                EntryKind::Commit => Node::Entry(FileEntry::Submodule),
+                kind @ (EntryKind::Blob | EntryKind::BlobExecutable) => {
+                    Node::Entry(FileEntry::Regular {
+                        content: ContentId::new(id.as_bytes()),
+                        executable: kind == EntryKind::BlobExecutable,
+                    })
+                }
+            };
+            directory.nodes.push((name, node));
+        }
+        Ok(())
+    })?;
     // Git sorts a folder as if its name ended with a slash.
     directory.nodes.sort_by(|(a, _), (b, _)| a.cmp(b));
     Ok(Arc::new(directory))
 }
 
-/// Finds a name that was looked at before.
-fn known<'a>(before: Option<&'a Arc<Directory>>, name: &str) -> Option<&'a (Arc<str>, Node)> {
-    let nodes = &before?.nodes;
-    let at = nodes.binary_search_by(|(other, _)| (**other).cmp(name));
-    at.ok().map(|at| &nodes[at])
+/// The names of a folder that were looked at before.
+struct Known<'a> {
+    nodes: &'a [(Arc<str>, Node)],
+    /// Where the next one probably is, because both sides have nearly the same order.
+    next: usize,
+}
+
+impl<'a> Known<'a> {
+    fn among(before: Option<&'a Arc<Directory>>) -> Self {
+        Self {
+            nodes: before.map_or(&[], |before| &before.nodes),
+            next: 0,
+        }
+    }
+
+    fn find(&mut self, name: &[u8]) -> Option<&'a (Arc<str>, Node)> {
+        let compare = |(other, _): &(Arc<str>, Node)| other.as_bytes().cmp(name);
+        let is_next = self
+            .nodes
+            .get(self.next)
+            .is_some_and(|node| compare(node).is_eq());
+        let at = if is_next {
+            self.next
+        } else {
+            self.nodes.binary_search_by(compare).ok()?
+        };
+        self.next = at + 1;
+        Some(&self.nodes[at])
+    }
+}
+
+/// Returns a name of a folder with what stood there before, or `None` where no path of ours can hold it.
+fn named<'a>(
+    name: &[u8],
+    prefix: &str,
+    known: &mut Known<'a>,
+) -> Option<(Arc<str>, Option<&'a Node>)> {
+    if let Some((name, old)) = known.find(name) {
+        return Some((Arc::clone(name), Some(old)));
+    }
+    let name = std::str::from_utf8(name).ok()?;
+    is_legal(prefix, name).then(|| (Arc::from(name), None))
 }
 
 fn is_legal(prefix: &str, name: &str) -> bool {
     RepoPath::new(joined(prefix, name)).is_ok()
-}
-
-/// Lists a tree; a name that is not UTF-8 is `None`.
-fn list(
-    objects: &Objects,
-    id: &ObjectId,
-) -> Result<Vec<(Option<String>, EntryKind, ObjectId)>, StoreError> {
-    objects.tree(id, |tree| {
-        Ok(tree
-            .entries
-            .iter()
-            .map(|entry| {
-                let name = std::str::from_utf8(entry.filename).ok().map(str::to_owned);
-                (name, entry.mode.kind(), entry.oid.to_owned())
-            })
-            .collect())
-    })
 }
 
 fn joined(prefix: &str, name: &str) -> String {

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use model::CommitId;
 use repository::{Attempt, Endpoint, Limits, PushOutcome, PushRequest, Remote, RemoteError};
 use support::relay::{Fate, Relay, answer};
 use support::{
@@ -383,4 +384,64 @@ fn a_request_that_is_turned_away_is_no_riddle() {
         let outcome = format!("{:?}", remote.push(&request(&attempt)));
         assert!(outcome.starts_with(expected), "{outcome}");
     }
+}
+
+/// A flat folder whose tree is large, and a request that changes one file of it.
+fn large_folder() -> (Bench, Attempt, CommitId) {
+    let names: Vec<String> = (0..500)
+        .map(|number| format!("f/{number:04}.yaml"))
+        .collect();
+    let files: Vec<_> = names.iter().map(|name| (name.as_str(), "a: 1\n")).collect();
+    let bench = Bench::seeded(&files);
+    let (_, store, tip) = bench.fetched();
+    let mut chain = Attempt::new(&store, Some(&tip)).unwrap();
+    let edits = [write("f/0200.yaml", "a: 2\n"), remove("f/0300.yaml")];
+    chain.commit(&edits, &text("one")).unwrap().unwrap();
+    let more = [
+        write("f/new.yaml", "a: 3\n"),
+        write("f/0200/below.yaml", ""),
+    ];
+    let last = chain.commit(&more, &text("two")).unwrap().unwrap();
+    (bench, chain, last)
+}
+
+fn check_large_folder(bench: &Bench) {
+    let files = bench.origin.files("main").unwrap();
+    assert_eq!(files.len(), 501);
+    assert_eq!(bench.origin.file("main", "f/0200.yaml").unwrap(), "a: 2\n");
+    assert_eq!(bench.origin.file("main", "f/new.yaml").unwrap(), "a: 3\n");
+    bench.check_objects();
+}
+
+#[test]
+fn of_a_large_folder_only_the_change_is_sent() {
+    let (bench, chain, last) = large_folder();
+    let relay = Relay::start(bench.server.address(), |_| Fate::Pass);
+    let mut remote = bench.remote_at(&endpoint(&relay.url("app.git")));
+    assert_landed(&remote.push(&request(&chain)), &last);
+    check_large_folder(&bench);
+    let lengths: Vec<usize> = relay
+        .seen()
+        .iter()
+        .filter(|head| head.starts_with("POST"))
+        .flat_map(|head| head.lines())
+        .filter_map(|line| line.strip_prefix("content-length: ")?.parse().ok())
+        .collect();
+    assert!(
+        matches!(lengths[..], [length] if length < 2_000),
+        "{lengths:?}"
+    );
+}
+
+#[test]
+fn a_server_that_lost_what_the_change_is_made_to_gets_all_of_it() {
+    let (bench, chain, last) = large_folder();
+    let report =
+        "0028unpack unpack-objects abnormal exit\n0026ng refs/heads/main unpacker error\n0000";
+    let in_band = format!("{:04x}\u{1}{report}0000", report.len() + 5);
+    let kind = [("content-type", "application/x-git-receive-pack-result")];
+    let relay = spoiling(&bench, Fate::Answer(answer("200 OK", &kind, &in_band)));
+    let mut remote = bench.remote_at(&endpoint(&relay.url("app.git")));
+    assert_landed(&remote.push(&request(&chain)), &last);
+    check_large_folder(&bench);
 }

@@ -5,7 +5,7 @@
 )]
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -28,9 +28,10 @@ pub fn program() -> Result<PathBuf> {
         .context("the operator is not built; run `cargo build --workspace --bins` first")
 }
 
-/// Starts the operator as the user of `kubeconfig`, with its data in the workbench and with nothing of our
+/// Starts the built operator as the user of `kubeconfig`, with its data in the workbench and with nothing of our
 /// environment. `more` arguments come last and therefore win; `name` names its log.
 pub fn start(
+    program: &Path,
     name: &str,
     workbench: &Workbench,
     chart: &RenderedChart,
@@ -40,7 +41,7 @@ pub fn start(
     // Within the workbench, so that whoever searches it for secrets finds temporary files as well.
     let temporary = workbench.path("tmp");
     std::fs::create_dir_all(&temporary)?;
-    let mut command = Command::new(program()?);
+    let mut command = Command::new(program);
     command
         .args(&chart.args)
         .arg(format!("--data-dir={}", data_folder(workbench).display()))

@@ -47,6 +47,8 @@ pub struct Setting {
     pub values: Value,
     /// The operator's ports on this machine; free ones when there are none.
     pub ports: Option<Ports>,
+    /// The operator's program; the one that was built beside the running program when there is none.
+    pub program: Option<PathBuf>,
 }
 
 impl Default for Setting {
@@ -58,6 +60,7 @@ impl Default for Setting {
             prune: "OnEvent".to_owned(),
             values: json!({}),
             ports: None,
+            program: None,
         }
     }
 }
@@ -81,6 +84,7 @@ pub struct Stage<C = ControlPlane> {
     /// The port of metrics on this machine.
     pub metrics_port: u16,
     workbench: Workbench,
+    program: PathBuf,
     operator_kubeconfig: Kubeconfig,
     operator: Option<Process>,
     starts: u32,
@@ -142,6 +146,10 @@ impl<C: Cluster> Stage<C> {
             health_port: ports.health,
             metrics_port: ports.metrics,
             workbench: Workbench::new("operator")?,
+            program: match &setting.program {
+                Some(program) => program.clone(),
+                None => operator::program()?,
+            },
             operator_kubeconfig,
             operator: None,
             starts: 0,
@@ -220,6 +228,7 @@ spec:
         self.starts += 1;
         self.started_at = Timestamp::now();
         self.operator = Some(operator::start(
+            &self.program,
             &format!("operator-{}", self.starts),
             &self.workbench,
             &self.chart,

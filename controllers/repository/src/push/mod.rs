@@ -8,9 +8,10 @@ mod decide;
 use model::CommitId;
 
 use crate::advertisement::Advertisement;
-use crate::error::RemoteError;
+use crate::error::{RemoteError, StoreError};
 use crate::http::{CallError, Exchange, HttpClient, Protocol, Sent, Service};
 use crate::remote::{PushOutcome, PushRequest};
+use crate::store::Receiver;
 use crate::text;
 use crate::wire::packet;
 use crate::wire::refs::{self, Capabilities, Greeting};
@@ -45,6 +46,10 @@ struct SettledSession {
 
 /// Pushes, from the first byte to the outcome.
 pub(crate) fn push(http: &HttpClient, request: &PushRequest) -> PushOutcome {
+    push_to(http, request, Receiver::HasBases)
+}
+
+fn push_to(http: &HttpClient, request: &PushRequest, receiver: Receiver) -> PushOutcome {
     let session = match PushSession::open(http) {
         Ok(session) => session,
         Err(error) => return PushOutcome::Failed(error),
@@ -53,7 +58,15 @@ pub(crate) fn push(http: &HttpClient, request: &PushRequest) -> PushOutcome {
         Ok(ready) => ready,
         Err(outcome) => return *outcome,
     };
-    match ready.send() {
+    match ready.send(receiver) {
+        // A server may have lost what nothing refers to any more. The comparison makes it safe to send again.
+        Ok(settled)
+            if receiver == Receiver::HasBases
+                && request.pack.builds_on_bases()
+                && settled.is_not_unpacked(request) =>
+        {
+            push_to(http, request, Receiver::WantsAll)
+        }
         Ok(settled) => settled.outcome(http, request),
         Err(failed) => decide::after_failed_call(failed, &request.new),
     }
@@ -100,7 +113,7 @@ impl PushSession {
 
 impl ReadySession<'_> {
     /// Sends the command and the objects, and reads as much of the report as comes.
-    fn send(mut self) -> Result<SettledSession, CallError> {
+    fn send(mut self, receiver: Receiver) -> Result<SettledSession, CallError> {
         if self.exchange.is_cancelled() {
             return Err(CallError {
                 error: RemoteError::Cancelled,
@@ -108,7 +121,16 @@ impl ReadySession<'_> {
             });
         }
         let side_band = self.capabilities.has("side-band-64k");
-        let body = encode(self.request, &self.capabilities);
+        let receiver = if self.capabilities.has("no-thin") {
+            Receiver::WantsAll
+        } else {
+            receiver
+        };
+        let body =
+            encode(self.request, &self.capabilities, receiver).map_err(|error| CallError {
+                error: error.into(),
+                sent: Sent::Nothing,
+            })?;
         let limit = (LONGEST_ANSWER, "the answer to a push");
         let mut answer = self.exchange.call(body, limit)?;
         let (report, error) = report::read_report(&mut answer, side_band);
@@ -124,6 +146,11 @@ impl ReadySession<'_> {
 }
 
 impl SettledSession {
+    fn is_not_unpacked(&self, request: &PushRequest) -> bool {
+        let name = format!("refs/heads/{}", request.branch);
+        matches!(self.report.verdict(&name), Verdict::NotUnpacked(_))
+    }
+
     /// Turns the report into the outcome. A rejection says too little by itself: whether the branch has
     /// moved is only known from a fresh advertisement.
     fn outcome(self, http: &HttpClient, request: &PushRequest) -> PushOutcome {
@@ -159,7 +186,11 @@ impl SettledSession {
 }
 
 /// Encodes command, capabilities and pack.
-fn encode(request: &PushRequest, capabilities: &Capabilities) -> Vec<u8> {
+fn encode(
+    request: &PushRequest,
+    capabilities: &Capabilities,
+    receiver: Receiver,
+) -> Result<Vec<u8>, StoreError> {
     let zero;
     let old = match &request.expected {
         Some(id) => id.as_str(),
@@ -186,11 +217,12 @@ fn encode(request: &PushRequest, capabilities: &Capabilities) -> Vec<u8> {
         line.push(' ');
         line.push_str(AGENT);
     }
-    let mut body = Vec::with_capacity(line.len() + request.pack.bytes().len() + 8);
+    let pack = request.pack.encode(receiver)?;
+    let mut body = Vec::with_capacity(line.len() + pack.len() + 16);
     packet::write_data(&mut body, line.as_bytes());
     packet::write_flush(&mut body);
-    body.extend_from_slice(request.pack.bytes());
-    body
+    body.extend_from_slice(&pack);
+    Ok(body)
 }
 
 fn format_of(id: &CommitId) -> ObjectFormat {

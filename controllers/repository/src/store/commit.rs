@@ -50,6 +50,7 @@ pub(super) fn add(
     let object = NewObject {
         kind: Kind::Commit,
         bytes: bytes.into(),
+        base: None,
     };
     objects.add(BTreeMap::from([(id, object)]))?;
     Ok(id)

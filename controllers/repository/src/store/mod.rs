@@ -1,10 +1,11 @@
 //! The local object store of one branch: a bare directory without a worktree, a cache and nothing more.
 //!
 //! `objects` reads and checks objects and holds those that are not on disk yet, `tree_edit` makes new
-//! trees, `commit` encodes commits, `pack` packs objects for sending, `history` walks commits. Nothing here
+//! trees, `commit` encodes commits, `pack` packs objects for sending, a large tree as its `delta`, `history` walks commits. Nothing here
 //! keeps a secret or the address of a remote, and no configuration outside the directory is read.
 
 mod commit;
+mod delta;
 mod history;
 mod objects;
 mod pack;
@@ -32,12 +33,16 @@ pub use commit::CommitText;
 pub use history::History;
 pub(crate) use objects::{Objects, object_id};
 pub use pack::Pack;
+pub(crate) use pack::Receiver;
 pub use tree_edit::TreeEdit;
 
-/// The one ref of a store. Nobody reads it; it makes `git fsck` on the directory readable.
+/// The one ref of a store: what the next process builds on. It also makes `git fsck` on the directory readable.
 const BASE_REF: &str = "refs/reverser/base";
 /// How many packs can be open at once. Each incremental fetch adds one.
 const PACK_SLOTS: u16 = 1024;
+/// How many bytes of accepted objects wait in memory. Written together they cost one pack with the changes of a
+/// large folder; written one by one they would cost the whole folder each time.
+const MOST_WAITING: u64 = 8 << 20;
 /// The largest object that a fetched pack may need in memory.
 const LARGEST_ALLOCATION: usize = 64 << 20;
 
@@ -47,6 +52,8 @@ pub struct Store {
     repository: gix::Repository,
     objects: Objects,
     snapshots: Snapshots,
+    /// The last accepted commit, while it waits to be written.
+    waiting: Option<CommitId>,
 }
 
 impl std::fmt::Debug for Store {
@@ -96,6 +103,7 @@ impl Store {
             repository,
             objects,
             snapshots: Snapshots::default(),
+            waiting: None,
         };
         store.objects.check_present()?;
         // A store has one owner, so a lock is what a killed process left behind.
@@ -179,31 +187,54 @@ impl Store {
     /// # Errors
     /// Fails when the pack is broken or cannot be written.
     pub fn take_pack(&mut self, pack: &Pack) -> Result<(), StoreError> {
-        let mut bytes = pack.bytes();
+        let bytes = pack.encode(Receiver::HasBases)?;
         let never = AtomicBool::new(false);
-        self.write_pack(&mut bytes, &mut gix::progress::Discard, &never)
+        self.write_pack(&mut bytes.as_slice(), &mut gix::progress::Discard, &never)
             .map_err(|error| self.write_error("taking a pack", &error))
     }
 
-    /// Writes the commits of an attempt that the remote has accepted, so that later work can build on them.
+    /// Takes the commits of an attempt that the remote has accepted, so that later work can build on them. They
+    /// are written together with those that follow, before the next fetch, or when the store is dropped; what a
+    /// killed process had not written is fetched again.
     ///
     /// # Errors
     /// Fails when they cannot be written; the attempt is lost then, but the remote has its commits.
     pub fn accept(&mut self, attempt: Attempt) -> Result<(), StoreError> {
+        self.objects.check_present()?;
         let (objects, snapshots, tip) = attempt.into_parts();
-        objects
-            .write_loose()
-            .map_err(|error| self.write_error("writing objects", &error))?;
+        self.objects.accept(objects);
         self.snapshots = snapshots;
-        match tip {
-            Some(tip) => self.remember(&tip),
-            None => Ok(()),
+        self.waiting = tip.or(self.waiting.take());
+        if self.objects.accepted_bytes() > MOST_WAITING {
+            self.write_accepted()?;
         }
+        Ok(())
+    }
+
+    /// Writes what was accepted and waits for it.
+    ///
+    /// # Errors
+    /// Fails when it cannot be written.
+    pub fn write_accepted(&mut self) -> Result<(), StoreError> {
+        let Some(tip) = self.waiting.take() else {
+            return Ok(());
+        };
+        let pack = Pack::of_accepted(&self.objects)?;
+        self.take_pack(&pack)?;
+        self.objects.forget_accepted();
+        self.remember(&tip)
     }
 
     /// Starts an attempt's view: the same objects, and room for new ones.
     pub(crate) fn fork(&self) -> (Objects, Snapshots) {
         (self.objects.fork(), self.snapshots.clone())
+    }
+
+    /// Returns the last commit that is known to be on disk with all that belongs to it.
+    pub(crate) fn remembered(&self) -> Option<CommitId> {
+        let mut base = self.repository.try_find_reference(BASE_REF).ok()??;
+        let id = base.peel_to_id().ok()?;
+        Some(commit_id(&id))
     }
 
     /// Points the store's one ref at a commit.
@@ -270,6 +301,13 @@ impl Store {
             what,
             source: io_cause(error),
         }
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        // A cache: what cannot be written is fetched again.
+        self.write_accepted().ok();
     }
 }
 
@@ -369,5 +407,5 @@ pub(crate) fn add_commit(
 
 /// Packs all new objects.
 pub(crate) fn pack_new(objects: &Objects) -> Result<Pack, StoreError> {
-    Pack::of(objects)
+    Pack::of_new(objects)
 }

@@ -1,4 +1,5 @@
-//! Objects on disk, and new ones that are in memory only.
+//! Objects on disk, and those that are in memory only: new ones, and ones that a remote has accepted and that
+//! wait to be written.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,7 +7,7 @@ use std::sync::Arc;
 
 use gix::ObjectId;
 use gix::bstr::BStr;
-use gix::objs::{CommitRefIter, Find as _, FindHeader as _, Kind, TreeRef, Write as _};
+use gix::objs::{CommitRefIter, Find as _, FindHeader as _, Kind, TreeRef};
 use model::CommitId;
 
 use super::{damaged, parse_id};
@@ -18,12 +19,22 @@ use crate::text;
 pub(crate) struct NewObject {
     pub(super) kind: Kind,
     pub(super) bytes: Arc<[u8]>,
+    /// The tree that this one was made from, where that is so.
+    pub(super) base: Option<Base>,
+}
+
+/// A tree with its name.
+#[derive(Debug, Clone)]
+pub(crate) struct Base {
+    pub(super) id: ObjectId,
+    pub(super) bytes: Arc<[u8]>,
 }
 
 /// Reads objects, those in memory first, and takes new ones into memory.
 pub(crate) struct Objects {
     dir: Arc<Path>,
     disk: gix::OdbHandle,
+    accepted: Arc<BTreeMap<ObjectId, NewObject>>,
     new: BTreeMap<ObjectId, NewObject>,
 }
 
@@ -39,13 +50,39 @@ impl Objects {
         Self {
             dir,
             disk,
+            accepted: Arc::default(),
             new: BTreeMap::new(),
         }
     }
 
-    /// Returns a view of the same disk with nothing in memory.
+    /// Returns a view of the same objects with nothing that is new.
     pub(super) fn fork(&self) -> Self {
-        Self::new(Arc::clone(&self.dir), self.disk.clone())
+        Self {
+            accepted: Arc::clone(&self.accepted),
+            ..Self::new(Arc::clone(&self.dir), self.disk.clone())
+        }
+    }
+
+    /// Takes over what is new in a fork.
+    pub(super) fn accept(&mut self, fork: Self) {
+        let Self { new, accepted, .. } = fork;
+        // So that there is one owner, and nothing is copied.
+        drop(accepted);
+        Arc::make_mut(&mut self.accepted).extend(new);
+    }
+
+    /// Forgets what was accepted, once it is on disk.
+    pub(super) fn forget_accepted(&mut self) {
+        self.accepted = Arc::default();
+    }
+
+    /// Returns what was accepted and is not on disk yet.
+    pub(super) fn accepted(&self) -> &BTreeMap<ObjectId, NewObject> {
+        &self.accepted
+    }
+
+    fn in_memory(&self, id: &ObjectId) -> Option<&NewObject> {
+        self.new.get(id).or_else(|| self.accepted.get(id))
     }
 
     pub(crate) fn dir(&self) -> &Path {
@@ -71,7 +108,7 @@ impl Objects {
         let Some(id) = parse_id(id).filter(|id| id.kind() == self.hash_kind()) else {
             return Ok(false);
         };
-        if self.new.contains_key(&id) {
+        if self.in_memory(&id).is_some() {
             return Ok(true);
         }
         let header = self
@@ -116,9 +153,29 @@ impl Objects {
         let data = self
             .find(id, Kind::Tree, &mut buffer)?
             .ok_or_else(|| self.missing(id))?;
-        let tree = TreeRef::from_bytes(data, self.hash_kind())
-            .map_err(|_| self.damage(format!("tree {id} cannot be parsed")))?;
-        read(&tree)
+        read(&self.parse_tree(id, data)?)
+    }
+
+    /// Returns a tree as it is encoded.
+    pub(super) fn encoded_tree(&self, id: &ObjectId) -> Result<Base, StoreError> {
+        let mut buffer = Vec::new();
+        let bytes = match self.in_memory(id) {
+            Some(object) => Arc::clone(&object.bytes),
+            None => self
+                .find(id, Kind::Tree, &mut buffer)?
+                .map(Arc::from)
+                .ok_or_else(|| self.missing(id))?,
+        };
+        Ok(Base { id: *id, bytes })
+    }
+
+    pub(super) fn parse_tree<'a>(
+        &self,
+        id: &ObjectId,
+        bytes: &'a [u8],
+    ) -> Result<TreeRef<'a>, StoreError> {
+        TreeRef::from_bytes(bytes, self.hash_kind())
+            .map_err(|_| self.damage(format!("tree {id} cannot be parsed")))
     }
 
     /// Returns the entry of a tree with this name.
@@ -139,7 +196,7 @@ impl Objects {
 
     /// Returns the size of a file without reading it.
     pub(crate) fn blob_size(&self, id: &ObjectId) -> Result<u64, StoreError> {
-        if let Some(object) = self.new.get(id) {
+        if let Some(object) = self.in_memory(id) {
             return Ok(u64::try_from(object.bytes.len()).unwrap_or(u64::MAX));
         }
         let header = self
@@ -152,7 +209,7 @@ impl Objects {
 
     /// Returns the content of a file.
     pub(crate) fn blob(&self, id: &ObjectId) -> Result<Arc<[u8]>, StoreError> {
-        if let Some(object) = self.new.get(id) {
+        if let Some(object) = self.in_memory(id) {
             return Ok(Arc::clone(&object.bytes));
         }
         let mut buffer = Vec::new();
@@ -161,9 +218,12 @@ impl Objects {
             .ok_or_else(|| self.missing(id))
     }
 
-    /// Takes new objects into memory; those that are on disk already are not new.
+    /// Takes new objects into memory; those that are there already are not new.
     pub(super) fn add(&mut self, staged: BTreeMap<ObjectId, NewObject>) -> Result<(), StoreError> {
         for (id, object) in staged {
+            if self.in_memory(&id).is_some() {
+                continue;
+            }
             let on_disk = self
                 .disk
                 .try_header(&id)
@@ -182,20 +242,12 @@ impl Objects {
 
     /// Returns the bytes that the new objects take in memory.
     pub(crate) fn new_bytes(&self) -> u64 {
-        let total: usize = self.new.values().map(|object| object.bytes.len()).sum();
-        u64::try_from(total).unwrap_or(u64::MAX)
+        bytes_of(&self.new)
     }
 
-    /// Writes the new objects to disk, what is pointed at before what points, so that a crash in between
-    /// leaves no commit without its tree.
-    pub(super) fn write_loose(&self) -> gix::Result<()> {
-        let loose = gix::odb::loose::Store::at(self.dir.join("objects"), self.hash_kind());
-        for kind in [Kind::Blob, Kind::Tree, Kind::Commit] {
-            for object in self.new.values().filter(|object| object.kind == kind) {
-                loose.write_buf(kind, &object.bytes)?;
-            }
-        }
-        Ok(())
+    /// Returns the bytes that the accepted objects take in memory.
+    pub(super) fn accepted_bytes(&self) -> u64 {
+        bytes_of(&self.accepted)
     }
 
     pub(crate) fn damage(&self, what: impl Into<String>) -> StoreError {
@@ -210,7 +262,7 @@ impl Objects {
         kind: Kind,
         buffer: &'a mut Vec<u8>,
     ) -> Result<Option<&'a [u8]>, StoreError> {
-        if let Some(object) = self.new.get(id) {
+        if let Some(object) = self.in_memory(id) {
             return Ok(Some(&object.bytes));
         }
         let found = self
@@ -235,6 +287,11 @@ impl Objects {
     fn unreadable(&self, error: &gix::Error) -> StoreError {
         self.damage(text::shown(error.to_string().as_bytes()))
     }
+}
+
+fn bytes_of(objects: &BTreeMap<ObjectId, NewObject>) -> u64 {
+    let total: usize = objects.values().map(|object| object.bytes.len()).sum();
+    u64::try_from(total).unwrap_or(u64::MAX)
 }
 
 /// Parses an id of ours for gix.

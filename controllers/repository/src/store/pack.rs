@@ -1,86 +1,140 @@
 //! Packs the objects that a remote does not have.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use gix::ObjectId;
 use gix::objs::{Data, Kind};
 use gix_pack::data::Version;
-use gix_pack::data::output::{Count, Entry, bytes::FromEntriesIter};
+use gix_pack::data::output::{Count, Entry, bytes::FromEntriesIter, entry};
 
-use super::objects::Objects;
+use super::delta;
+use super::objects::{Base, NewObject, Objects};
 use crate::error::StoreError;
 
-/// Objects in the form in which they are sent. Cloning shares them.
+/// A tree of this size is sent as what changed in it; a smaller one costs little anyway.
+const LARGE_TREE: usize = 4 << 10;
+
+/// New objects, ready to be sent. Cloning shares them.
 #[derive(Clone)]
 pub struct Pack {
-    bytes: Arc<[u8]>,
-    objects: usize,
+    dir: Arc<std::path::Path>,
+    hash: gix::hash::Kind,
+    count: u32,
+    objects: Arc<[(ObjectId, NewObject)]>,
+}
+
+/// What the receiver of a pack is known to have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Receiver {
+    /// The objects that the new ones were made from, so that a large tree may be sent as what changed in it.
+    HasBases,
+    /// Nothing that may be built on.
+    WantsAll,
 }
 
 impl Pack {
-    /// Packs all new objects: whole, without deltas, so that every server takes them.
-    pub(super) fn of(objects: &Objects) -> Result<Self, StoreError> {
-        let new = objects.new_objects();
-        let kinds = [Kind::Commit, Kind::Tree, Kind::Blob];
-        let in_order = kinds.into_iter().flat_map(|kind| {
-            new.iter()
-                .filter(move |(_, object)| object.kind == kind)
-                .map(move |(id, object)| {
-                    let data = Data {
-                        kind,
-                        object_hash: id.kind(),
-                        data: &object.bytes,
-                    };
-                    Entry::from_data(
-                        &Count::from_data(*id, None),
-                        &data,
-                        gix::zlib::Compression::DEFAULT,
-                    )
-                    .map(|entry| vec![entry])
-                })
-        });
-        let count = u32::try_from(new.len())
-            .map_err(|_| objects.damage("an attempt has more objects than a pack can hold"))?;
-        let mut bytes = Vec::new();
-        let writer = FromEntriesIter::new(
-            in_order,
-            &mut bytes,
-            count,
-            Version::V2,
-            objects.hash_kind(),
-        );
-        for written in writer {
-            written.map_err(|error| objects.damage(format!("a pack cannot be made: {error}")))?;
-        }
-        Ok(Self {
-            bytes: bytes.into(),
-            objects: new.len(),
-        })
+    /// Takes all new objects.
+    pub(super) fn of_new(objects: &Objects) -> Result<Self, StoreError> {
+        Self::of(objects, objects.new_objects())
     }
 
-    /// Returns the pack as it is sent.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+    /// Takes all accepted objects.
+    pub(super) fn of_accepted(objects: &Objects) -> Result<Self, StoreError> {
+        Self::of(objects, objects.accepted())
+    }
+
+    fn of(objects: &Objects, new: &BTreeMap<ObjectId, NewObject>) -> Result<Self, StoreError> {
+        let count = u32::try_from(new.len())
+            .map_err(|_| objects.damage("an attempt has more objects than a pack can hold"))?;
+        let of_kind = |kind| new.iter().filter(move |(_, object)| object.kind == kind);
+        let mut in_order = Vec::with_capacity(new.len());
+        for kind in [Kind::Commit, Kind::Tree, Kind::Blob] {
+            in_order.extend(of_kind(kind).map(|(id, object)| (*id, object.clone())));
+        }
+        Ok(Self {
+            dir: objects.dir().into(),
+            hash: objects.hash_kind(),
+            count,
+            objects: in_order.into(),
+        })
     }
 
     /// Returns how many objects it holds.
     pub fn objects(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// Says whether some object is sent as what changed in another.
+    pub(crate) fn builds_on_bases(&self) -> bool {
         self.objects
+            .iter()
+            .any(|(_, object)| large_base(object).is_some())
+    }
+
+    /// Returns the pack as it is sent.
+    pub(crate) fn encode(&self, to: Receiver) -> Result<Vec<u8>, StoreError> {
+        let ids: BTreeSet<&ObjectId> = self.objects.iter().map(|(id, _)| id).collect();
+        let entries = self.objects.iter().map(|(id, object)| {
+            // An object of this pack is one that everybody has who reads it.
+            let has_base = |base: &ObjectId| to == Receiver::HasBases || ids.contains(base);
+            entry_of(id, object, has_base).map(|entry| vec![entry])
+        });
+        let mut bytes = Vec::new();
+        let writer = FromEntriesIter::new(entries, &mut bytes, self.count, Version::V2, self.hash);
+        for written in writer {
+            written.map_err(|error| {
+                super::damaged(&self.dir, format!("a pack cannot be made: {error}"))
+            })?;
+        }
+        Ok(bytes)
     }
 
     #[cfg(test)]
     pub(crate) fn empty() -> Self {
         Self {
-            bytes: Arc::from([]),
-            objects: 0,
+            dir: std::path::Path::new("").into(),
+            hash: gix::hash::Kind::Sha1,
+            count: 0,
+            objects: Arc::from([]),
         }
     }
+}
+
+/// Returns the tree that a large one was made from.
+fn large_base(object: &NewObject) -> Option<&Base> {
+    let base = object.base.as_ref();
+    base.filter(|_| object.bytes.len() >= LARGE_TREE)
+}
+
+/// Encodes an object: whole, or, where it is a large tree, as what changed in the tree that it was made from.
+fn entry_of(
+    id: &ObjectId,
+    object: &NewObject,
+    has_base: impl Fn(&ObjectId) -> bool,
+) -> gix::Result<Entry> {
+    let base = large_base(object).filter(|base| has_base(&base.id));
+    let delta = base.and_then(|base| {
+        let hash = id.kind().len_in_bytes();
+        Some((base.id, delta::between(&base.bytes, &object.bytes, hash)?))
+    });
+    let data = Data {
+        kind: object.kind,
+        object_hash: id.kind(),
+        data: delta.as_ref().map_or(&*object.bytes, |(_, delta)| delta),
+    };
+    let count = Count::from_data(*id, None);
+    let mut entry = Entry::from_data(&count, &data, gix::zlib::Compression::DEFAULT)?;
+    if let Some((id, _)) = delta {
+        entry.kind = entry::Kind::DeltaOid { id };
+    }
+    Ok(entry)
 }
 
 impl std::fmt::Debug for Pack {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Pack")
-            .field("objects", &self.objects)
-            .field("bytes", &self.bytes.len())
+            .field("objects", &self.objects.len())
             .finish()
     }
 }

@@ -9,11 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gix::ObjectId;
 use gix::bstr::BString;
-use gix::objs::tree::{Entry, EntryKind, EntryMode, name_order};
-use gix::objs::{Kind, Tree, WriteTo as _};
+use gix::objs::tree::{EntryKind, EntryMode, EntryRef, name_order};
+use gix::objs::{Kind, TreeRef, WriteTo as _};
 use model::RepoPath;
 
-use super::objects::{NewObject, Objects};
+use super::objects::{Base, NewObject, Objects};
 use crate::error::{EditRefusal, StoreError};
 
 /// One file to write or remove.
@@ -61,6 +61,7 @@ pub(super) fn add_empty(objects: &mut Objects) -> Result<ObjectId, StoreError> {
     let object = NewObject {
         kind: Kind::Tree,
         bytes: [].into(),
+        base: None,
     };
     objects.add(BTreeMap::from([(id, object)]))?;
     Ok(id)
@@ -79,8 +80,8 @@ struct Below<'a> {
     deeper: Vec<Step<'a>>,
 }
 
-/// The entries of a folder while it is rewritten.
-type Entries = BTreeMap<BString, (EntryMode, ObjectId)>;
+/// What stands under names of a folder.
+type Named = BTreeMap<BString, (EntryMode, ObjectId)>;
 
 struct Rewrite<'a> {
     objects: &'a Objects,
@@ -94,24 +95,33 @@ impl Rewrite<'_> {
         tree: Option<ObjectId>,
         steps: Vec<Step<'_>>,
     ) -> Result<Option<ObjectId>, StoreError> {
-        let mut entries = self.entries(tree)?;
+        let base = match tree {
+            Some(tree) => Some(self.objects.encoded_tree(&tree)?),
+            None => None,
+        };
+        let names = by_name(steps);
+        let (mut entries, found) = self.entries(base.as_ref(), &names)?;
         let mut changed = false;
-        for (name, below) in by_name(steps) {
-            let before = entries.get(&name).copied();
+        let mut rewritten = Vec::new();
+        for (name, below) in names {
+            let before = found.get(&name).copied();
             let after = self.name(before, below)?;
             changed |= before != after;
-            match after {
-                Some(entry) => drop(entries.insert(name, entry)),
-                None => drop(entries.remove(&name)),
-            }
+            rewritten.extend(after.map(|(mode, id)| (name, mode, id)));
         }
         if !changed {
             return Ok(tree);
         }
+        entries.extend(rewritten.iter().map(|(name, mode, id)| EntryRef {
+            mode: *mode,
+            filename: name.as_ref(),
+            oid: id,
+        }));
         if entries.is_empty() {
             return Ok(None);
         }
-        self.stage_tree(entries).map(Some)
+        let bytes = self.encode(entries)?;
+        self.stage(Kind::Tree, bytes, base).map(Some)
     }
 
     /// Rewrites what one name of a folder stands for.
@@ -152,7 +162,7 @@ impl Rewrite<'_> {
             return Ok(None);
         };
         let mode = before.map_or_else(|| EntryKind::Blob.into(), |(mode, _)| mode);
-        let id = self.stage(Kind::Blob, content.clone())?;
+        let id = self.stage(Kind::Blob, content.clone(), None)?;
         Ok(Some((mode, id)))
     }
 
@@ -185,45 +195,44 @@ impl Rewrite<'_> {
         Ok(after.map(|id| (EntryKind::Tree.into(), id)))
     }
 
-    fn entries(&self, tree: Option<ObjectId>) -> Result<Entries, StoreError> {
+    /// Reads a folder: the entries that no edit names, and what stands under the names of the edits.
+    fn entries<'a>(
+        &self,
+        tree: Option<&'a Base>,
+        names: &BTreeMap<BString, Below<'_>>,
+    ) -> Result<(Vec<EntryRef<'a>>, Named), StoreError> {
+        let (mut others, mut named) = (Vec::new(), Named::new());
         let Some(tree) = tree else {
-            return Ok(Entries::new());
+            return Ok((others, named));
         };
-        self.objects.tree(&tree, |tree| {
-            Ok(tree
-                .entries
-                .iter()
-                .map(|entry| {
-                    (
-                        entry.filename.to_owned(),
-                        (entry.mode, entry.oid.to_owned()),
-                    )
-                })
-                .collect())
-        })
+        for entry in self.objects.parse_tree(&tree.id, &tree.bytes)?.entries {
+            if names.contains_key(entry.filename) {
+                let here = (entry.mode, entry.oid.to_owned());
+                named.insert(entry.filename.to_owned(), here);
+            } else {
+                others.push(entry);
+            }
+        }
+        Ok((others, named))
     }
 
-    fn stage_tree(&mut self, entries: Entries) -> Result<ObjectId, StoreError> {
-        let mut tree = Tree {
-            entries: entries
-                .into_iter()
-                .map(|(filename, (mode, oid))| Entry {
-                    mode,
-                    filename,
-                    oid,
-                })
-                .collect(),
-        };
-        tree.entries.sort_by(in_git_order);
+    fn encode(&self, mut entries: Vec<EntryRef<'_>>) -> Result<Vec<u8>, StoreError> {
+        entries.sort_by(in_git_order);
         let mut bytes = Vec::new();
+        let tree = TreeRef { entries };
         tree.write_to(&mut bytes).map_err(|error| {
             self.objects
                 .damage(format!("a tree cannot be encoded: {error}"))
         })?;
-        self.stage(Kind::Tree, bytes)
+        Ok(bytes)
     }
 
-    fn stage(&mut self, kind: Kind, bytes: Vec<u8>) -> Result<ObjectId, StoreError> {
+    fn stage(
+        &mut self,
+        kind: Kind,
+        bytes: Vec<u8>,
+        base: Option<Base>,
+    ) -> Result<ObjectId, StoreError> {
         let id =
             gix::objs::compute_hash(self.objects.hash_kind(), kind, &bytes).map_err(|error| {
                 self.objects
@@ -232,6 +241,7 @@ impl Rewrite<'_> {
         self.staged.entry(id).or_insert_with(|| NewObject {
             kind,
             bytes: bytes.into(),
+            base,
         });
         Ok(id)
     }
@@ -253,6 +263,6 @@ fn by_name(steps: Vec<Step<'_>>) -> BTreeMap<BString, Below<'_>> {
 }
 
 /// Git sorts a folder as if its name ended with a slash.
-fn in_git_order(a: &Entry, b: &Entry) -> Ordering {
-    name_order(&a.filename, a.mode.is_tree(), &b.filename, b.mode.is_tree())
+fn in_git_order(a: &EntryRef<'_>, b: &EntryRef<'_>) -> Ordering {
+    name_order(a.filename, a.mode.is_tree(), b.filename, b.mode.is_tree())
 }

@@ -38,8 +38,15 @@ impl Installation {
         let account =
             control_plane.service_account(&release.namespace, &chart.service_account, None);
         let workbench = Workbench::new("lifetime").unwrap();
-        let mut operator =
-            operator::start("operator", &workbench, &chart, &account.unwrap(), &[]).unwrap();
+        let mut operator = operator::start(
+            &operator::program().unwrap(),
+            "operator",
+            &workbench,
+            &chart,
+            &account.unwrap(),
+            &[],
+        )
+        .unwrap();
         wait::until_ok("the extension API is reachable", wait::GENEROUS, || {
             operator.check_running()?;
             let service = kubectl.json(&["get", "apiservice", API_SERVICE])?;
