@@ -56,6 +56,16 @@ spec:
 ---
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
+metadata: {name: tenantsecrets.core.cozystack.io}
+spec:
+  group: core.cozystack.io
+  scope: Namespaced
+  names: {kind: TenantSecret, plural: tenantsecrets}
+  versions:
+  - {name: v1alpha1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
 metadata: {name: zones.example.com}
 spec:
   group: example.com
@@ -70,14 +80,16 @@ type Tree = BTreeMap<String, Vec<u8>>;
 
 #[test]
 fn preview_deed_and_branch_writer_make_the_same_tree() {
-    let all: [(&str, Vec<Row>); 9] = [
+    let all: [(&str, Vec<Row>); 11] = [
         ("editing", rows::editing()),
         ("placing", rows::placing()),
         ("namespaces", rows::namespaces()),
         ("deleting", rows::deleting()),
         ("sharing", rows::sharing()),
         ("tokens", rows::tokens()),
-        ("sealed", rows::sealed()),
+        ("templates", rows::templates()),
+        ("sealed-new", rows::sealed_and_new()),
+        ("sealed-held", rows::sealed_and_held()),
         ("style", rows::style()),
         ("repeating", rows::repeating()),
     ];
@@ -178,7 +190,8 @@ fn written_by_plan(case: &Case, before: &Tree, title: &str) -> Tree {
             .current_dir(place.path())
             .env("PATH", "/nonexistent")
             .args(["plan", "--repository", "repository", "--path", FOLDER])
-            .args(["--crds", "crds.yaml", "--target", "target.json", "--write"]);
+            .args(["--crds", "crds.yaml", "--target", "target.json", "--write"])
+            .args(["--sensitive", "core.cozystack.io/tenantsecrets"]);
         if keyring::encryption(case.keys).is_some() {
             command.args(["--age-identity", "key.txt"]);
         }

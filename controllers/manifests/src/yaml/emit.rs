@@ -296,6 +296,16 @@ fn write_number(number: &Number) -> String {
     }
 }
 
+/// Says whether a string below has several lines: only a block shows them as lines.
+fn has_lines(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\n'),
+        Value::Array(items) => items.iter().any(has_lines),
+        Value::Object(map) => map.values().any(has_lines),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -336,15 +346,5 @@ mod tests {
             emit(json!({"l": [["a", "b"], [], [{"k": 1, "m": [2]}]]})),
             "l:\n  - - a\n    - b\n  - []\n  - - k: 1\n      m:\n        - 2\n"
         );
-    }
-}
-
-/// Says whether a string below has several lines: only a block shows them as lines.
-fn has_lines(value: &Value) -> bool {
-    match value {
-        Value::String(text) => text.contains('\n'),
-        Value::Array(items) => items.iter().any(has_lines),
-        Value::Object(map) => map.values().any(has_lines),
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
