@@ -252,12 +252,10 @@ fn dl_10(dice: &mut Dice) -> Option<Case> {
     let file = draft.path();
     draft.put(&file, elsewhere);
     let at = draft.put(&file, gone.clone());
-    if draft.dice.once_in(2) {
-        let scope = Scope::Namespace(Namespace::new(TEAM).ok()?);
-        let intent = sweep(kind, scope, &[], &[], draft.dice);
-        draft.intends(intent);
-        takes_out(&mut draft, &at, &gone);
-    }
+    let scope = Scope::Namespace(Namespace::new(TEAM).ok()?);
+    let intent = sweep(kind, scope, &[], &[], draft.dice);
+    draft.intends(intent);
+    takes_out(&mut draft, &at, &gone);
     Some(draft.finish())
 }
 

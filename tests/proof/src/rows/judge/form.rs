@@ -121,6 +121,16 @@ fn order(before: &str, after: &str) -> Result<(), String> {
 fn swapped(before: &str, after: &str) -> Result<(), String> {
     let gone: Vec<&str> = lines_of_one_only(before, after);
     let come: Vec<&str> = lines_of_one_only(after, before);
+    if let [old] = gone[..]
+        && let Some((key, value)) = old.split_once(": ")
+        && value.starts_with(['{', '['])
+        && [before, after]
+            .iter()
+            .all(|text| text.matches(&format!("{}:", key.trim())).count() == 1)
+        && come.iter().any(|line| line.trim_end() == format!("{key}:"))
+    {
+        return Err(format!("{old:?} is no line any more"));
+    }
     let ([old], [new]) = (&gone[..], &come[..]) else {
         return Ok(());
     };
@@ -136,7 +146,7 @@ fn swapped(before: &str, after: &str) -> Result<(), String> {
     if key != new_key || names.contains(&key.trim_start_matches([' ', '-'])) {
         return Ok(());
     }
-    let sign = old.chars().next().filter(|sign| "'\"[{".contains(*sign));
+    let sign = old.chars().next().filter(|sign| "'\"".contains(*sign));
     let needs_escapes = sign == Some('\'') && new.starts_with('"') && new.contains('\\');
     let new = new.split(" #").next().unwrap_or_default();
     let is_text = !new.starts_with(['|', '>']);
