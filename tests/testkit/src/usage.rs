@@ -21,7 +21,7 @@ pub struct Usage {
     pub descriptors: u64,
     /// Its threads.
     pub threads: u64,
-    /// The processor time since it was started, in steps of 10 ms.
+    /// The processor time since it was started; of threads that ended it is known in steps of 10 ms only.
     pub processor: Duration,
 }
 
@@ -41,7 +41,7 @@ impl Process {
             resident: field(&status, "VmRSS")?,
             descriptors: descriptors as u64,
             threads: field(&status, "Threads")?,
-            processor: processor(&read("stat")?)?,
+            processor: processor(&read("stat")?)?.max(of_threads(&folder)?),
         })
     }
 }
@@ -67,6 +67,21 @@ fn processor(stat: &str) -> Result<Duration> {
         })
         .context("no processor time in the stat of a process")?;
     Ok(Duration::from_millis(ticks * 1000 / TICKS_PER_SECOND))
+}
+
+/// Adds up the exact times of the threads that still run.
+fn of_threads(folder: &str) -> Result<Duration> {
+    let mut sum = Duration::ZERO;
+    let threads = fs::read_dir(format!("{folder}/task"))
+        .with_context(|| format!("cannot list the threads of {folder}"))?;
+    for thread in threads {
+        let path = thread?.path().join("schedstat");
+        // A thread that has ended meanwhile is one that does not run.
+        let text = fs::read_to_string(path).unwrap_or_default();
+        let nanoseconds = text.split(' ').next().and_then(|first| first.parse().ok());
+        sum += Duration::from_nanos(nanoseconds.unwrap_or(0));
+    }
+    Ok(sum)
 }
 
 impl fmt::Display for Usage {

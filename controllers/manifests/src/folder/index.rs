@@ -107,6 +107,10 @@ impl Folder {
     /// Returns the content that could not be read; the folder is then as good as new, and the next update reads
     /// everything.
     pub fn update(&mut self, tree: FileTree<'_>, joining: &Joining) -> Result<(), ReadError> {
+        if self.scanned.is_empty() && self.joining != *joining {
+            // Before anything is read, so that what is read needs not be joined a second time.
+            self.joining = joining.clone();
+        }
         let changes = tree.files.changes_since(&self.files);
         let result = if changes.iter().any(|change| self.holds_rules(&change.path)) {
             self.clear();
@@ -389,17 +393,18 @@ impl Folder {
     }
 
     fn too_large(&self) -> Option<Refusal> {
+        if self.bytes <= LARGEST_FOLDER {
+            return None;
+        }
         let (path, _) = self.scanned.iter().max_by_key(|(_, file)| file.bytes)?;
-        (self.bytes > LARGEST_FOLDER).then(|| {
-            folder_issue(
-                IssueKind::ForeignFile,
-                path,
-                None,
-                Actor::Author,
-                "the folder holds more YAML than is read; this file is the largest",
-                "split the folder into several",
-            )
-        })
+        Some(folder_issue(
+            IssueKind::ForeignFile,
+            path,
+            None,
+            Actor::Author,
+            "the folder holds more YAML than is read; this file is the largest",
+            "split the folder into several",
+        ))
     }
 
     /// Returns the document at a place. Positions count what is in the file, so a file with a gap holds fewer

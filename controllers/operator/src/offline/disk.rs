@@ -3,8 +3,8 @@
 //! What is there is listed at once and read when it is asked for. Links are not followed, a repository inside of
 //! another one is not looked into, and `.git` is left out.
 
-use std::fs::{self, DirEntry, Metadata};
-use std::io;
+use std::fs::{self, DirEntry, File, Metadata};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -184,11 +184,15 @@ impl Contents for Disk {
             .and_then(|number| self.paths.get(usize::try_from(number).ok()?));
         let read = || -> io::Result<Content> {
             let path = path.ok_or(io::ErrorKind::NotFound)?;
-            let size = fs::metadata(path)?.len();
+            let file = File::open(path)?;
+            let size = file.metadata()?.len();
             if size > LARGEST_FILE {
                 return Ok(Content::TooLarge { size });
             }
-            fs::read(path).map(|bytes| Content::Bytes(bytes.into()))
+            let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default() + 1);
+            // Bounded once more, because a file can grow while it is read.
+            file.take(LARGEST_FILE).read_to_end(&mut bytes)?;
+            Ok(Content::Bytes(bytes.into()))
         };
         read().map_err(|error| ReadError {
             id: *id,
