@@ -24,8 +24,9 @@ const EDITS: usize = 10;
 /// After a push the operator waits before the next one, whatever the window. An edit is made when that is over,
 /// so that it can be set against a plain push.
 const COOLDOWN: Duration = Duration::from_millis(5_200);
-/// How long the operator is watched doing nothing, which is taken off what edits cost.
-const IDLE: Duration = Duration::from_secs(10);
+/// How long the operator is watched doing nothing, which is taken off what edits cost: as long as the edits take,
+/// because what it does by itself it does at intervals of half a minute.
+const IDLE: Duration = Duration::from_secs(60);
 const ANALYSES: usize = 5;
 /// More than a file may be: a larger one is refused.
 const LARGEST_FILE: usize = 1 << 20;
