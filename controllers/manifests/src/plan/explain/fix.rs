@@ -24,7 +24,7 @@ const TEMPLATES: [&str; 2] = [
 ];
 
 /// For more refusals than this no fix is looked for: each costs a plan, and nobody reads them all.
-const MOST: usize = 100;
+const MOST: usize = 20;
 
 /// Finds fixes for the refusals of one plan.
 pub(super) struct Fixes<'a> {

@@ -48,7 +48,7 @@ pub struct Explanation {
     pub differences: Vec<Difference>,
     /// What gives the first of them its value now, or rules the object out.
     pub supplier: Option<Supplier>,
-    /// The smallest change that is known to lift the refusal. It is looked for at the first hundred refusals only.
+    /// The smallest change that is known to lift the refusal. It is looked for at the first twenty refusals only.
     pub fix: Option<Fix>,
 }
 
