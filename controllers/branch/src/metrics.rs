@@ -70,6 +70,13 @@ const DOCUMENTS: FamilySpec<5> = FamilySpec {
     meaning: "Documents that were decided: written, refused or retained.",
     act: "Refused ones grow: kubectl describe the GitTarget says why and what to do.",
 };
+const ENCRYPTIONS: FamilySpec<3> = FamilySpec {
+    name: "secret_encryptions_total",
+    labels: ["gittarget_namespace", "gittarget_name", "reason"],
+    meaning: "Documents that were encrypted, by reason: new, changed, replaced (it was plain text) or unproven \
+              (nothing told whether it still held the object).",
+    act: "Unproven ones keep growing: give the target a private key, or find out who rewrites the files.",
+};
 const ANNOUNCEMENTS_DROPPED: FamilySpec<4> = FamilySpec {
     name: "git_announcements_dropped_total",
     labels: [
@@ -136,6 +143,7 @@ pub struct Metrics {
     push_retries: Family<IntCounter, 5>,
     cycle_seconds: Family<Histogram, 4>,
     documents: Family<IntCounter, 5>,
+    encryptions: Family<IntCounter, 3>,
     announcements_dropped: Family<IntCounter, 4>,
 }
 
@@ -163,6 +171,7 @@ impl Metrics {
             push_retries: registrar.counter(PUSH_RETRIES)?,
             cycle_seconds: registrar.histogram(CYCLE_SECONDS, SECONDS)?,
             documents: registrar.counter(DOCUMENTS)?,
+            encryptions: registrar.counter(ENCRYPTIONS)?,
             announcements_dropped: registrar.counter(ANNOUNCEMENTS_DROPPED)?,
         })
     }
@@ -317,6 +326,14 @@ impl BranchMetrics {
             .flat_map(|write| &write.objects)
             .for_each(|id| count(id, "written"));
         verdict.retained.iter().for_each(|id| count(id, "retained"));
+        for reason in &verdict.sealed {
+            let labels = [
+                target.namespace.as_str(),
+                target.name.as_str(),
+                reason.as_str(),
+            ];
+            self.families.encryptions.with(labels).inc();
+        }
     }
 
     pub(crate) fn note_dropped_announcement(&self) {

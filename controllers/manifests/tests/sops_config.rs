@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use manifests::plan::{FileContent, Intent, Mode, Outcome, Policy};
+use manifests::plan::{FileContent, Intent, Mode, Outcome, Policy, SealReason};
 use manifests::{Encryption, Folder, Sealing, TypeCatalog};
 use model::sanitize::sanitize;
 use model::{FilesInMemory, FolderPath, LiveObject, RepoPath, ServedType, TypeId};
@@ -98,6 +98,8 @@ fn d22b_the_configuration_that_we_brought_follows_the_target() {
     repository.seal("third", &[&two]);
     assert!(!repository.config().contains(&one.recipient().to_string()));
     let quiet = repository.seal("fourth", &[&two]);
+    let reasons: Vec<_> = quiet.sealed.iter().map(|one| one.reason).collect();
+    assert_eq!(reasons, [SealReason::New]);
     assert!(quiet.edits.iter().all(|edit| edit.path.as_str() != CONFIG));
 }
 
@@ -117,4 +119,26 @@ fn d22b_a_configuration_that_a_person_edited_is_theirs() {
     let outcome = repository.seal("second", &[&one]);
     assert_eq!(outcome.refusals().count(), 0);
     assert_eq!(repository.config(), edited);
+}
+
+#[test]
+fn d22c_what_is_written_because_nothing_proves_it_is_counted_apart() {
+    let (one, two) = (NewIdentity::generate(), NewIdentity::generate());
+    let mut repository = Repository::default();
+    repository.seal("first", &[&one]);
+    let again = repository.seal("first", &[&two]);
+    let reasons: Vec<_> = again.sealed.iter().map(|one| one.reason).collect();
+    assert_eq!(
+        reasons,
+        [SealReason::Unproven],
+        "neither a key nor a fingerprint"
+    );
+    assert_eq!(again.counts().sealed, 1);
+    let mut plain = Repository::default();
+    let path = RepoPath::new("live/team/secrets/first.yaml").unwrap();
+    let text = "apiVersion: v1\nkind: Secret\nmetadata: {name: first, namespace: team}\ndata: {password: b2xk}\n";
+    plain.0.put(&path, text.as_bytes());
+    let replaced = plain.seal("first", &[&one]);
+    let reasons: Vec<_> = replaced.sealed.iter().map(|one| one.reason).collect();
+    assert_eq!(reasons, [SealReason::Replaced]);
 }

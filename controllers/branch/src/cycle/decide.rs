@@ -58,11 +58,13 @@ impl Cycle<'_> {
         }
         let retained = retained(&outcome);
         let refused = refused(&outcome);
+        let sealed = outcome.sealed.iter().map(|one| one.reason).collect();
         match self.make_write(draft, target, outcome) {
             Ok(write) => Ok(DraftResult::Judged(Box::new(Verdict {
                 write,
                 refused,
                 retained,
+                sealed,
             }))),
             Err((error, folder)) => refuse_folder(&error, &folder),
         }

@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use board::{FolderState, ParentView, ProvedBy, PublicationFault};
+use manifests::plan::SealReason;
 use model::{CommitId, Millis, Refusal, ResourceId, Signature, TargetKey};
 use serde::{Deserialize, Serialize};
 
@@ -136,6 +137,8 @@ pub struct Verdict {
     pub refused: BTreeMap<ResourceId, Refusal>,
     /// Objects that are gone and whose documents the prune mode kept.
     pub retained: BTreeSet<ResourceId>,
+    /// Why each document that was encrypted was.
+    pub sealed: Vec<SealReason>,
 }
 
 /// What reached the remote.

@@ -282,6 +282,7 @@ impl World {
             outcome.drafts.push(DraftOutcome {
                 id: draft.id,
                 result: DraftResult::Judged(Box::new(Verdict {
+                    sealed: Vec::new(),
                     write: Some(write.clone()),
                     refused: BTreeMap::new(),
                     retained: self.retained.clone(),

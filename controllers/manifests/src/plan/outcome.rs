@@ -2,7 +2,7 @@
 
 use model::{ApplierOwner, FileTree, ReadError, Refusal, RepoPath, ResourceId};
 use sealing::SealedBytes;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::folder::{Document, Join};
@@ -22,6 +22,8 @@ pub struct Outcome {
     pub decided: DecidedActions,
     /// The documents that a removal left where they are.
     pub retained: Vec<Retained>,
+    /// The documents that are encrypted, and why (D22c).
+    pub sealed: Vec<SealedObject>,
     /// The fields that a controller has taken over, so that the documents keep theirs.
     pub scaled: Vec<Scaled>,
     /// What the refusals leave out, where that was asked for.
@@ -168,6 +170,41 @@ pub enum RetainedReason {
     PruneOnEvent,
 }
 
+/// A document that is encrypted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SealedObject {
+    /// The object.
+    pub id: ResourceId,
+    /// Why it is encrypted now.
+    pub reason: SealReason,
+}
+
+/// Why a document is encrypted; the text is the label that encryptions are counted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SealReason {
+    /// The object has no document yet.
+    New,
+    /// The object is another one than its document holds.
+    Changed,
+    /// Nothing at hand tells whether the document still holds the object: a stale secret is worse than one commit.
+    Unproven,
+    /// The document was plain text (SE-7).
+    Replaced,
+}
+
+impl SealReason {
+    /// Returns the text that metrics use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Changed => "changed",
+            Self::Unproven => "unproven",
+            Self::Replaced => "replaced",
+        }
+    }
+}
+
 /// A field that an autoscaler sets, and that the document keeps as a person wrote it (D27a).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scaled {
@@ -203,6 +240,8 @@ pub struct Counts {
     pub left_out: usize,
     /// Objects that are not written.
     pub refused: usize,
+    /// Documents that are encrypted; they are counted above as well.
+    pub sealed: usize,
     /// Objects with a field that an autoscaler has taken over; they are counted above as well.
     pub scaled: usize,
 }
@@ -268,6 +307,7 @@ impl Outcome {
     /// Counts what became of the objects.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts {
+            sealed: self.sealed.len(),
             scaled: self.scaled.len(),
             ..Counts::default()
         };
@@ -294,6 +334,7 @@ impl Outcome {
             decisions: Vec::new(),
             decided: DecidedActions::default(),
             retained: Vec::new(),
+            sealed: Vec::new(),
             scaled: Vec::new(),
             explanations: Explanations::default(),
         }

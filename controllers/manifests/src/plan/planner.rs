@@ -13,7 +13,7 @@ use super::edits::{Edit, FileWork, NewText, apply};
 use super::intent::{DecidedActions, DecidedRemoval, RemovalCause};
 use super::outcome::{
     Decision, FileContent, FileEdit, FolderVerdict, ObjectDecision, Outcome, Retained,
-    RetainedReason, Scaled,
+    RetainedReason, Scaled, SealReason, SealedObject,
 };
 use super::policy::{Policy, PruneMode};
 use super::refuse;
@@ -38,8 +38,8 @@ pub(crate) struct Planner<'a, 's> {
     newcomers: Newcomers,
     placed: BTreeMap<ResourceId, (Arc<DesiredObject>, Placed)>,
     sealed: BTreeMap<RepoPath, (ResourceId, SealedBytes)>,
-    /// Whether something is sealed.
-    seals: bool,
+    /// What is sealed, and why.
+    reasons: Vec<SealedObject>,
     /// Whether something is sealed that no configuration of SOPS covers.
     uncovered: bool,
     scaled: Vec<Scaled>,
@@ -63,7 +63,7 @@ impl<'a, 's> Planner<'a, 's> {
             newcomers: Newcomers::new(),
             placed: BTreeMap::new(),
             sealed: BTreeMap::new(),
-            seals: false,
+            reasons: Vec::new(),
             uncovered: false,
             scaled: Vec::new(),
             decisions: BTreeMap::new(),
@@ -192,8 +192,11 @@ impl<'a, 's> Planner<'a, 's> {
         };
         match sealing.update(object, &held) {
             Ok(Sealed::Unchanged) => Ok(Decision::NoChange),
-            Ok(Sealed::New(bytes)) => {
-                self.seals = true;
+            Ok(Sealed::New(bytes, reason)) => {
+                self.reasons.push(SealedObject {
+                    id: id.clone(),
+                    reason,
+                });
                 self.sealed
                     .insert(document.path.clone(), (id.clone(), bytes));
                 Ok(Decision::Edited {
@@ -243,7 +246,14 @@ impl<'a, 's> Planner<'a, 's> {
                 return Ok(Some(refuse::unsealed(id, at, message, why.remedy)));
             }
         }
-        self.seals = true;
+        let reason = match self.folder.find(id) {
+            Some(_) => SealReason::Replaced,
+            None => SealReason::New,
+        };
+        self.reasons.push(SealedObject {
+            id: id.clone(),
+            reason,
+        });
         self.uncovered |= config.is_none();
         let folder = self.folder;
         if let Some(plain) = folder.find(id) {
@@ -260,7 +270,7 @@ impl<'a, 's> Planner<'a, 's> {
         let (Some(sealing), Ok(path)) = (&self.sealing, path) else {
             return Ok(None);
         };
-        if !self.policy.bootstrap || !self.seals {
+        if !self.policy.bootstrap || self.reasons.is_empty() {
             return Ok(None);
         }
         let recipients = &sealing.encryption.recipients;
@@ -457,6 +467,7 @@ impl<'a, 's> Planner<'a, 's> {
         let decisions = &self.decisions;
         let is_refused = |id: &ResourceId| matches!(decisions.get(id), Some(Decision::Refused(_)));
         self.scaled.retain(|one| !is_refused(&one.id));
+        self.reasons.retain(|one| !is_refused(&one.id));
         let mut decided = DecidedActions::default();
         let mut retained = Vec::new();
         for (id, decision) in &self.decisions {
@@ -491,6 +502,7 @@ impl<'a, 's> Planner<'a, 's> {
                 .collect(),
             decided,
             retained,
+            sealed: self.reasons,
             scaled: self.scaled,
             explanations: Explanations::default(),
         }

@@ -17,6 +17,7 @@ use sealing::{
 use serde_json::{Map, Value};
 
 use super::defaults::Defaults;
+use super::outcome::SealReason;
 use super::wanted::{content, wanted, without_namespace};
 use crate::yaml;
 
@@ -45,8 +46,8 @@ pub struct Sealing<'a> {
 pub(super) enum Sealed {
     /// It holds that already.
     Unchanged,
-    /// These bytes.
-    New(SealedBytes),
+    /// These bytes, for this reason.
+    New(SealedBytes, SealReason),
 }
 
 /// Why an object is not sealed.
@@ -121,15 +122,20 @@ impl Sealing<'_> {
             return Err(OpenError::MacMismatch.into());
         }
         let plain = spelled(Value::Object(content(object).into_owned()), held);
-        if let Some(key) = &self.encryption.fingerprint_key
-            && document.standing(id, &plain, key) == Standing::Unchanged
-        {
+        let key = self.encryption.fingerprint_key.as_ref();
+        let standing = key.map(|key| document.standing(id, &plain, key));
+        if standing == Some(Standing::Unchanged) {
             return Ok(Sealed::Unchanged);
         }
         let open = match document.open(&self.encryption.identities) {
             Ok(open) => open,
             Err(OpenError::NoIdentity) => {
-                return Ok(Sealed::New(self.sealer().rewrite(id, &document, &plain)?));
+                let reason = match standing {
+                    Some(Standing::Changed) => SealReason::Changed,
+                    Some(Standing::Unchanged | Standing::Unknown) | None => SealReason::Unproven,
+                };
+                let sealed = self.sealer().rewrite(id, &document, &plain)?;
+                return Ok(Sealed::New(sealed, reason));
             }
             Err(error) => return Err(error.into()),
         };
@@ -147,7 +153,7 @@ impl Sealing<'_> {
                 remedy: "write the document in the version that the cluster prefers",
                 config: None,
             }),
-            Some(sealed) => Ok(Sealed::New(sealed)),
+            Some(sealed) => Ok(Sealed::New(sealed, SealReason::Changed)),
             None => Ok(Sealed::Unchanged),
         }
     }

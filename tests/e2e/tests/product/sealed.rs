@@ -153,6 +153,7 @@ fn d22_a_secret_is_sealed_for_the_key_that_was_made_and_stays_quiet() {
         decrypted(&stage, &sealed, &key)["data"]["password"]
     );
 
+    check_counted(&stage);
     // Neither a new process nor one that cannot open the file writes it again.
     let quiet = commits(&stage);
     stage.stop_operator().unwrap();
@@ -185,6 +186,32 @@ fn d22_a_secret_is_sealed_for_the_key_that_was_made_and_stays_quiet() {
     );
 
     check_nothing_leaked(&mut stage, &key);
+}
+
+/// Each encryption is counted once, by its reason.
+fn check_counted(stage: &Stage) {
+    let metrics = Command::new("curl")
+        .args([
+            "--silent",
+            &format!("http://127.0.0.1:{}/metrics", stage.metrics_port),
+        ])
+        .output()
+        .unwrap();
+    let metrics = String::from_utf8(metrics.stdout).unwrap();
+    let counted: Vec<&str> = metrics
+        .lines()
+        .filter(|line| line.starts_with("gitopsreverser_secret_encryptions_total"))
+        .collect();
+    let is_one = |reason: &str| {
+        let label = format!("reason=\"{reason}\"");
+        counted
+            .iter()
+            .any(|line| line.contains(&label) && line.ends_with(" 1"))
+    };
+    assert!(
+        is_one("new") && is_one("changed") && counted.len() == 2,
+        "{counted:#?}"
+    );
 }
 
 fn check_nothing_leaked(stage: &mut Stage, key: &str) {
