@@ -127,7 +127,9 @@ fn swapped(before: &str, after: &str) -> Result<(), String> {
         && [before, after]
             .iter()
             .all(|text| text.matches(&format!("{}:", key.trim())).count() == 1)
-        && come.iter().any(|line| line.trim_end() == format!("{key}:"))
+        && let Some(at) = come.iter().position(|line| line.trim_end() == format!("{key}:"))
+        // A list that becomes a mapping is written anew.
+        && value.starts_with('[') == come.get(at + 1).is_some_and(|next| next.trim_start().starts_with("- "))
     {
         return Err(format!("{old:?} is no line any more"));
     }
@@ -143,7 +145,7 @@ fn swapped(before: &str, after: &str) -> Result<(), String> {
     };
     // An item that is known by another name is another item.
     let names = ["name", "port", "containerPort", "mountPath", "key"];
-    if key != new_key || names.contains(&key.trim_start_matches([' ', '-'])) {
+    if key != new_key || names.contains(&key.trim_start_matches([' ', '-', '{'])) {
         return Ok(());
     }
     let sign = old.chars().next().filter(|sign| "'\"".contains(*sign));

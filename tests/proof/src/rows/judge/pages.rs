@@ -196,7 +196,10 @@ fn edited(
     if changed > needed {
         return Err(format!("{changed} lines change, and {needed} would do"));
     }
+    let shorter = new.body.lines().count() < old.body.lines().count();
     let opened = !old.body.ends_with('\n') && new.body.ends_with('\n') && places.is_last;
+    // Where the last lines go, those before them have the ends that they had.
+    let opened = opened && !shorter;
     if opened && old.body.lines().last() == new.body.lines().last() {
         return Err("its last line gets an end".to_owned());
     }
@@ -226,6 +229,20 @@ fn must_stay(remark: &Remark, held: &Value, wanted: &Value) -> bool {
     }
 }
 
+/// Returns how a number may be written: one that was octal or hexadecimal stays so.
+fn spellings(number: &serde_json::Number) -> Vec<String> {
+    let mut all = vec![number.to_string()];
+    if let Some(whole) = number.as_u64() {
+        all.extend([
+            format!("0{whole:o}"),
+            format!("0o{whole:o}"),
+            format!("0x{whole:X}"),
+            format!("0x{whole:x}"),
+        ]);
+    }
+    all
+}
+
 /// A remark behind a value stays in the line of the value.
 fn in_its_place(
     remark: &Remark,
@@ -251,12 +268,13 @@ fn in_its_place(
     {
         return Err(format!("{:?} moves to {after:?}", remark.text));
     }
-    let value = match follow(wanted, &remark.at) {
-        Some(Value::String(text)) if is_plain(text, false) => text.clone(),
-        Some(Value::Number(number)) => number.to_string(),
+    let spelled = match follow(wanted, &remark.at) {
+        Some(Value::String(text)) if is_plain(text, false) => vec![text.clone()],
+        Some(Value::Number(number)) => spellings(number),
         _ => return Ok(()),
     };
-    if follow(held, &remark.at) != follow(wanted, &remark.at) && !after.contains(&value) {
+    let is_there = spelled.iter().any(|text| after.contains(text));
+    if follow(held, &remark.at) != follow(wanted, &remark.at) && !is_there {
         return Err(format!("{:?} moves to {after:?}", remark.text));
     }
     Ok(())
