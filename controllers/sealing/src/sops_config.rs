@@ -54,6 +54,12 @@ pub enum ConfigError {
         /// What is wrong.
         source: SyntaxError,
     },
+    /// The rules are no list.
+    #[error("{path}: creation_rules is no list")]
+    Rules {
+        /// The configuration.
+        path: RepoPath,
+    },
     /// A field has another form than sops reads.
     #[error("{path}: creation rule {rule}: {field} has another form than sops reads")]
     Form {
@@ -111,6 +117,7 @@ impl ConfigError {
     pub fn path(&self) -> &RepoPath {
         match self {
             Self::Syntax { path, .. }
+            | Self::Rules { path }
             | Self::Form { path, .. }
             | Self::OtherKeeper { path, .. }
             | Self::Shamir { path, .. }
@@ -122,7 +129,7 @@ impl ConfigError {
     /// Says what a person can do next.
     pub fn remedy(&self) -> &'static str {
         match self {
-            Self::Syntax { .. } | Self::Form { .. } => "repair the file",
+            Self::Syntax { .. } | Self::Rules { .. } | Self::Form { .. } => "repair the file",
             Self::OtherKeeper { .. } | Self::Shamir { .. } | Self::Recipient { .. } => {
                 "add a rule before it that matches the document and names X25519 recipients in one key group"
             }
@@ -151,7 +158,7 @@ impl SopsConfig {
     /// and below that no nearer configuration counts for.
     ///
     /// # Errors
-    /// Returns where the text is no YAML.
+    /// Returns where the text is no YAML, or that its rules are no list.
     pub fn read(path: &RepoPath, text: &str) -> Result<Self, ConfigError> {
         let root = read(text, Anchors::Expanded).map_err(|source| ConfigError::Syntax {
             path: path.clone(),
@@ -162,7 +169,8 @@ impl SopsConfig {
             path: path.clone(),
             rules: match rules {
                 Some(Value::Array(rules)) => rules,
-                _ => Vec::new(),
+                None | Some(Value::Null) => Vec::new(),
+                Some(_) => return Err(ConfigError::Rules { path: path.clone() }),
             },
             ours: bootstrapped_for(text).is_some(),
         })

@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
+use zeroize::Zeroizing;
+
 /// Whom a document is sealed for: an X25519 public key, `age1…`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Recipient {
@@ -56,16 +58,31 @@ impl FromStr for Recipient {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let text = text.trim();
-        if text.to_ascii_uppercase().starts_with("AGE-SECRET-KEY-") {
+        // Anywhere: somebody may have put a whole file of keys here.
+        let upper = Zeroizing::new(text.to_ascii_uppercase());
+        let is_private = ["AGE-SECRET-KEY-", "AGE-PLUGIN-", "PRIVATE KEY"];
+        if is_private.iter().any(|mark| upper.contains(mark)) {
             return Err(InvalidRecipient::PrivateKey);
         }
         text.parse().map(Self::of).map_err(|_| {
-            let recipient = text.to_owned();
+            let recipient = shown(text);
             match unsupported(text) {
                 Some(what) => InvalidRecipient::Unsupported { what, recipient },
                 None => InvalidRecipient::Unknown { recipient },
             }
         })
+    }
+}
+
+/// Returns what is shown of a text that is no recipient: the beginning of its first word.
+fn shown(text: &str) -> String {
+    const LONGEST: usize = 128;
+    let word = text.split_whitespace().next().unwrap_or_default();
+    let word: String = word.chars().take(LONGEST).collect();
+    if word.len() < text.len() {
+        format!("{word} …")
+    } else {
+        word
     }
 }
 
@@ -123,7 +140,7 @@ mod tests {
         for (text, message) in [
             (
                 "ssh-ed25519 AAAA",
-                "the SSH key ssh-ed25519 AAAA is not supported; use a recipient of the form age1…",
+                "the SSH key ssh-ed25519 … is not supported; use a recipient of the form age1…",
             ),
             (
                 "age1pq1xyz",

@@ -208,3 +208,22 @@ fn stamps_tell_keys_apart_and_show_no_private_one() {
     assert_ne!(of(&one), of(&other));
     assert!(!of(&one).contains("SECRET"));
 }
+
+#[test]
+fn a_private_key_among_the_recipients_is_shown_nowhere() {
+    let key = text(&NewIdentity::generate());
+    for pasted in [
+        key.clone(),
+        format!("# public key: age1x\n{key}"),
+        "AGE-PLUGIN-YUBIKEY-1HUNTER2".to_owned(),
+        "age1 hunter2".to_owned(),
+    ] {
+        let encryption = json!({"age": {"enabled": true, "recipients": {"publicKeys": [pasted]}}});
+        let message = asked(encryption).unwrap_err().message;
+        let upper = message.to_uppercase();
+        assert!(
+            !upper.contains("AGE-SECRET-KEY-1") && !upper.contains("HUNTER2"),
+            "{message}"
+        );
+    }
+}
