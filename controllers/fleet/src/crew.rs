@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::catalogs::CatalogsByTarget;
-use crate::keyring::KeysByTarget;
+use crate::keyring::Keys;
 use crate::order::{BranchOrder, SourceOrder};
 use crate::placement::Incarnation;
 use crate::sink::BranchSink;
@@ -23,7 +23,7 @@ use crate::supervisor::Settings;
 #[derive(Clone, Default)]
 pub(crate) struct Lookups {
     pub(crate) catalogs: CatalogsByTarget,
-    pub(crate) keyring: KeysByTarget,
+    pub(crate) keys: Keys,
 }
 
 /// A branch writer that runs.
@@ -112,7 +112,7 @@ fn workshop(
         order.identity.clone(),
         remote,
         Arc::new(lookups.catalogs.clone()),
-        Arc::new(lookups.keyring.clone()),
+        Arc::new(lookups.keys.on(&order.identity.key)),
         store,
     ))
 }

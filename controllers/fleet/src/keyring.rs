@@ -8,46 +8,67 @@ use branch::cycle::Keyring;
 use manifests::Encryption;
 use model::{GitBranchKey, TargetKey};
 
-/// Finds the keys of a target in what was last ordered for it.
+/// A target on the branch that it writes: one that moves to another branch has keys on both for a while.
+pub(crate) type Place = (GitBranchKey, TargetKey);
+
+/// The keys of every target, as they were last ordered.
 #[derive(Clone, Default)]
-pub(crate) struct KeysByTarget {
-    held: Arc<ArcSwap<BTreeMap<TargetKey, Held>>>,
+pub(crate) struct Keys {
+    held: Arc<ArcSwap<BTreeMap<Place, Held>>>,
 }
 
-/// The keys of one target and where they are used.
+/// The keys of one target.
 #[derive(Clone)]
 struct Held {
-    branch: GitBranchKey,
     encryption: Arc<Encryption>,
+    /// Whether it was mirrored no more when the keys were last taken.
+    left: bool,
 }
 
-impl KeysByTarget {
-    /// Takes the keys of every target that is mirrored. Those of a target that no longer is are kept while its
-    /// branch writer runs: what was decided for it may have to be sealed again on another commit.
-    pub(crate) fn set<'a>(
+/// The keys of the targets on one branch.
+pub(crate) struct BranchKeys {
+    branch: GitBranchKey,
+    keys: Keys,
+}
+
+impl Keys {
+    /// Takes the keys of every target that is mirrored. Those of a target that has left are kept at first, because
+    /// its last changes may still be on their way to the branch writer, and then while the branch has something to
+    /// publish: what was decided may have to be sealed again on another commit.
+    pub(crate) fn set(
         &self,
-        orders: impl Iterator<Item = (&'a TargetKey, &'a GitBranchKey, Option<Arc<Encryption>>)>,
-        runs: impl Fn(&GitBranchKey) -> bool,
+        orders: impl Iterator<Item = (Place, Option<Arc<Encryption>>)>,
+        publishes: impl Fn(&GitBranchKey) -> bool,
     ) {
         let mut held = BTreeMap::clone(&self.held.load());
-        held.retain(|_, kept| runs(&kept.branch));
-        for (target, branch, encryption) in orders {
+        held.retain(|(branch, _), kept| !kept.left || publishes(branch));
+        held.values_mut().for_each(|kept| kept.left = true);
+        for (place, encryption) in orders {
             match encryption {
                 Some(encryption) => {
-                    let branch = branch.clone();
-                    held.insert(target.clone(), Held { branch, encryption });
+                    let left = false;
+                    held.insert(place, Held { encryption, left });
                 }
-                None => drop(held.remove(target)),
+                None => drop(held.remove(&place)),
             }
         }
         self.held.store(Arc::new(held));
     }
+
+    /// Returns the view of one branch.
+    pub(crate) fn on(&self, branch: &GitBranchKey) -> BranchKeys {
+        BranchKeys {
+            branch: branch.clone(),
+            keys: self.clone(),
+        }
+    }
 }
 
-impl Keyring for KeysByTarget {
+impl Keyring for BranchKeys {
     fn encryption(&self, target: &TargetKey) -> Option<Arc<Encryption>> {
-        let held = self.held.load();
-        held.get(target).map(|held| Arc::clone(&held.encryption))
+        let held = self.keys.held.load();
+        let found = held.get(&(self.branch.clone(), target.clone()));
+        found.map(|held| Arc::clone(&held.encryption))
     }
 }
 
@@ -57,24 +78,44 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn keys_outlive_their_target_until_its_branch_writer_ends() {
+    fn branch(name: &str) -> GitBranchKey {
         let namespace = Namespace::new("team-a").unwrap();
-        let name = |name: &str| ObjectName::new(name).unwrap();
-        let target = TargetKey::new(namespace.clone(), name("apps"));
-        let branch = GitBranchKey::new(namespace, name("main"));
-        let keys = || Some(Arc::new(Encryption::default()));
-        let keyring = KeysByTarget::default();
-        let has = || keyring.encryption(&target).is_some();
-        keyring.set([(&target, &branch, keys())].into_iter(), |_| true);
-        assert!(has());
-        keyring.set(std::iter::empty(), |_| true);
-        assert!(has(), "the target is gone and its writes may not be");
-        keyring.set(std::iter::empty(), |_| false);
-        assert!(!has());
-        keyring.set([(&target, &branch, keys())].into_iter(), |_| false);
-        assert!(has(), "a target may be known before its branch writer runs");
-        keyring.set([(&target, &branch, None)].into_iter(), |_| true);
-        assert!(!has(), "encryption was turned off");
+        GitBranchKey::new(namespace, ObjectName::new(name).unwrap())
+    }
+
+    fn target() -> TargetKey {
+        let namespace = Namespace::new("team-a").unwrap();
+        TargetKey::new(namespace, ObjectName::new("apps").unwrap())
+    }
+
+    fn ordered(on: &str, is_encrypted: bool) -> (Place, Option<Arc<Encryption>>) {
+        let encryption = is_encrypted.then(Arc::default);
+        ((branch(on), target()), encryption)
+    }
+
+    #[test]
+    fn keys_outlive_their_target_until_its_branch_has_nothing_to_publish() {
+        let keys = Keys::default();
+        let has = |on: &str| keys.on(&branch(on)).encryption(&target()).is_some();
+        keys.set([ordered("main", true)].into_iter(), |_| false);
+        assert!(has("main") && !has("other"));
+        keys.set(std::iter::empty(), |_| false);
+        assert!(has("main"), "its last changes may be on their way");
+        keys.set(std::iter::empty(), |_| true);
+        assert!(has("main"), "the target is gone and its writes are not");
+        keys.set(std::iter::empty(), |_| false);
+        assert!(!has("main"));
+        keys.set([ordered("main", true)].into_iter(), |_| true);
+        keys.set([ordered("main", false)].into_iter(), |_| true);
+        assert!(!has("main"), "encryption was turned off");
+    }
+
+    #[test]
+    fn a_target_that_moves_leaves_its_keys_for_what_it_wrote_before() {
+        let keys = Keys::default();
+        let has = |on: &str| keys.on(&branch(on)).encryption(&target()).is_some();
+        keys.set([ordered("main", true)].into_iter(), |_| true);
+        keys.set([ordered("other", false)].into_iter(), |_| true);
+        assert!(has("main") && !has("other"));
     }
 }

@@ -12,11 +12,11 @@ mod tests;
 mod window;
 mod writes;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use board::{BranchView, IntakeState, ProvedBy, PushView};
-use model::{BranchName, CommitId, GitBranchKey, Millis, Now, RepositoryId, Signature};
+use model::{BranchName, CommitId, GitBranchKey, Millis, Now, RepositoryId, Signature, TargetKey};
 use serde::{Deserialize, Serialize};
 
 use crate::cycle::{CycleRequest, Unanswered};
@@ -94,6 +94,8 @@ pub struct BranchState {
     /// A push that was sent and never answered: it may have landed.
     unanswered: Option<Unanswered>,
     look_wanted: bool,
+    /// Targets whose settings changed while a job ran with the ones before.
+    changed_meanwhile: BTreeSet<TargetKey>,
     running: bool,
     retry: Option<RetryClock>,
     last_push: Option<(PushView, Now)>,
@@ -129,6 +131,7 @@ impl BranchState {
             trusted: false,
             unanswered: None,
             look_wanted: true,
+            changed_meanwhile: BTreeSet::new(),
             running: false,
             retry: None,
             last_push: None,
@@ -198,6 +201,10 @@ impl BranchState {
             BranchMessage::Deliver(delivery) => self.take_delivery(now, *delivery),
             BranchMessage::Snapshot(snapshot) => self.take_snapshot(now, *snapshot),
             BranchMessage::ConfigureTarget(config) => {
+                let before = self.targets.config(&config.key);
+                if self.running && before.is_some_and(|before| *before != *config) {
+                    self.changed_meanwhile.insert(config.key.clone());
+                }
                 if self.targets.configure(*config) {
                     self.look_wanted = true;
                 }

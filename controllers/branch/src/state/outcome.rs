@@ -53,6 +53,9 @@ impl BranchState {
             }
             Some(fault) => self.take_fault(now, fault),
         }
+        for key in std::mem::take(&mut self.changed_meanwhile) {
+            self.targets.reconsider_refusals_of(&key);
+        }
     }
 
     /// The job broke down and took the local store with it. What was decided is still here.
@@ -174,6 +177,9 @@ impl BranchState {
     ) {
         let key = draft.target_key().clone();
         let Some(target) = self.targets.get_mut(&key) else {
+            // The target has left, and somebody should know what became of its last changes.
+            let told = refused.into_values();
+            effects.extend(told.map(|refusal| tell_refused(&key, refusal)));
             return;
         };
         let collection_of =
@@ -229,6 +235,7 @@ impl BranchState {
         }
         let key = write.target.key.clone();
         let Some(target) = self.targets.get_mut(&key) else {
+            effects.extend(told(&key, refusals));
             return;
         };
         target.lost.extend(write.collections.iter().cloned());

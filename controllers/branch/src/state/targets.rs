@@ -110,6 +110,13 @@ impl Targets {
         }
     }
 
+    /// A job refused objects of the target under settings that it no longer has.
+    pub(super) fn reconsider_refusals_of(&mut self, key: &TargetKey) {
+        if let Some(state) = self.states.get_mut(key) {
+            state.reconsider_refusals();
+        }
+    }
+
     /// Somebody else changed the branch: what was refused before may be writable now.
     pub(super) fn reconsider_refusals(&mut self) {
         self.states

@@ -410,6 +410,46 @@ fn a_window_closes_after_silence_and_its_write_is_published() {
 }
 
 #[test]
+fn what_a_job_refuses_under_settings_that_changed_meanwhile_is_asked_for_again() {
+    let mut world = World::settled();
+    world.send(delivery("a", "x", 1, "alice"));
+    world.pass(5_001);
+    let draft = world.running.clone().unwrap().drafts[0].id;
+    let BranchMessage::ConfigureTarget(mut changed) = config("a") else {
+        unreachable!("a configuration was asked for")
+    };
+    changed.encryption = Some("for somebody".to_owned());
+    world.send(BranchMessage::ConfigureTarget(changed));
+    let id = object("x", 1).id().clone();
+    let refusal = model::Refusal {
+        code: model::RefusalCode::EncryptionNotConfigured,
+        issue: None,
+        scope: model::RefusalScope::Object,
+        object: Some(id.clone()),
+        at: None,
+        actor: model::Actor::Platform,
+        message: "no encryption is configured".to_owned(),
+        remedy: "configure it".to_owned(),
+    };
+    let outcome = CycleOutcome {
+        drafts: vec![DraftOutcome {
+            id: draft,
+            result: DraftResult::Judged(Box::new(Verdict {
+                write: None,
+                refused: BTreeMap::from([(id, refusal)]),
+                retained: BTreeSet::new(),
+                sealed: Vec::new(),
+            })),
+        }],
+        ..CycleOutcome::default()
+    };
+    world.running = None;
+    world.feed(Event::CycleDone(Box::new(outcome)));
+    let view = world.state.view();
+    assert_eq!(view.targets[&target("a")].resync_needed, [collection()]);
+}
+
+#[test]
 fn continuous_activity_cannot_hold_a_window_open_beyond_its_longest_time() {
     let mut world = World::settled();
     for version in 0..20 {

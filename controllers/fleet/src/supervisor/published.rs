@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use board::{BranchEntry, Directory, SourceEntry};
+use model::GitBranchKey;
 
 use super::Fleet;
 
@@ -44,10 +45,14 @@ impl Fleet {
         let orders = self.placements.iter().map(|(target, placement)| {
             let encryption = placement.order.encryption.as_ref();
             let keys = encryption.map(|encryption| Arc::clone(&encryption.encryption));
-            (target, &placement.order.branch, keys)
+            ((placement.order.branch.clone(), target.clone()), keys)
         });
-        self.lookups
-            .keyring
-            .set(orders, |branch| self.branches.contains_key(branch));
+        let publishes = |branch: &GitBranchKey| {
+            self.branches.get(branch).is_some_and(|slot| {
+                let view = slot.view.now();
+                view.window.is_some() || view.queued > 0 || !view.pending.is_empty()
+            })
+        };
+        self.lookups.keys.set(orders, publishes);
     }
 }
