@@ -24,6 +24,16 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// Says whether the API server answered that the operator may not.
+    pub(crate) fn is_forbidden(&self) -> bool {
+        match self {
+            Self::Api { source, .. } => {
+                matches!(&**source, kube::Error::Api(status) if status.is_forbidden())
+            }
+            Self::FleetGone(_) | Self::Json(_) | Self::Stopped(_) => false,
+        }
+    }
+
     /// Wraps an error of the API server.
     pub(crate) fn api(asked: &'static str) -> impl FnOnce(kube::Error) -> Self {
         move |source| Self::Api {

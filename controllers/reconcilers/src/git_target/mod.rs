@@ -56,7 +56,18 @@ impl Kind for GitTargets {
         if memory.uid != uid {
             self.begin_anew(place, uid, memory).await?;
         }
-        let encryption = encryption::prepare(&self.0, place, &object).await?;
+        let encryption = match (
+            encryption::prepare(&self.0, place, &object).await,
+            &memory.order,
+        ) {
+            (Ok(prepared), _) => prepared,
+            // What runs can be stopped whether its keys can be read or not.
+            (Err(failure), Some(order)) => {
+                tracing::warn!(target = %place, "cannot read the keys of spec.encryption: {failure}");
+                Prepared::as_before(order.encryption.as_ref())
+            }
+            (Err(failure), None) => return Err(failure),
+        };
         self.remind(place, &encryption, memory);
         let observed = observe::observe(&self.0, place, object, encryption, memory);
         let decision = decide::decide(&observed, &self.0.settings);

@@ -19,7 +19,7 @@ use self::keys::{Found, Keys};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::fingerprint_key::KeyFault;
-use crate::place::Place;
+use crate::place::{Place, is_leaving};
 
 /// What is known of a target's encryption.
 #[derive(Debug, Clone)]
@@ -49,6 +49,21 @@ impl Prepared {
         }
     }
 
+    /// The keys could not be read now; those that are in use stay in use.
+    pub(super) fn as_before(before: Option<&TargetEncryption>) -> Self {
+        let Some(order) = before else {
+            return Self::off();
+        };
+        Self {
+            gate: EncryptionGate::Ready {
+                message: "the keys could not be read again and those known before are used; the log says why"
+                    .to_owned(),
+            },
+            order: Some(order.clone()),
+            reminder: None,
+        }
+    }
+
     fn faulty(fault: Fault) -> Self {
         Self {
             gate: EncryptionGate::Problem {
@@ -68,7 +83,11 @@ pub(super) async fn prepare(
     target: &GitTarget,
 ) -> Result<Prepared, Failure> {
     let asked = match asked::read(place, target) {
-        Ok(Some(asked)) => asked,
+        // A Secret that is deleted together with its target is not made anew.
+        Ok(Some(asked)) => Asked {
+            make: asked.make && !is_leaving(target),
+            ..asked
+        },
         Ok(None) => return Ok(Prepared::off()),
         Err(fault) => return Ok(Prepared::faulty(fault)),
     };
@@ -106,7 +125,15 @@ async fn find_keys(context: &Context, asked: &Asked) -> Result<Result<Keys, Faul
     let Some(secret_place) = &asked.secret else {
         return Ok(keys::without_secret(asked));
     };
-    let secret = context.secret(secret_place).await?;
+    let secret = match context.secret(secret_place).await {
+        Ok(secret) => secret,
+        Err(failure) if failure.is_forbidden() => {
+            return Ok(Err(Fault::invalid(format!(
+                "Secret {secret_place} cannot be read: the operator may not; give it get on Secrets in the namespace"
+            ))));
+        }
+        Err(failure) => return Err(failure),
+    };
     match keys::read(asked, secret_place, secret.as_ref()) {
         Found::Keys(keys) => Ok(Ok(*keys)),
         Found::Faulty(fault) => Ok(Err(fault)),
