@@ -198,7 +198,7 @@ impl Store {
     /// killed process had not written is fetched again.
     ///
     /// # Errors
-    /// Fails when they cannot be written; the attempt is lost then, but the remote has its commits.
+    /// Fails when they cannot be written; the remote has its commits.
     pub fn accept(&mut self, attempt: Attempt) -> Result<(), StoreError> {
         self.objects.check_present()?;
         let (objects, snapshots, tip) = attempt.into_parts();
@@ -216,13 +216,15 @@ impl Store {
     /// # Errors
     /// Fails when it cannot be written.
     pub fn write_accepted(&mut self) -> Result<(), StoreError> {
-        let Some(tip) = self.waiting.take() else {
+        let Some(tip) = self.waiting.clone() else {
             return Ok(());
         };
         let pack = Pack::of_accepted(&self.objects)?;
         self.take_pack(&pack)?;
         self.objects.forget_accepted();
-        self.remember(&tip)
+        self.remember(&tip)?;
+        self.waiting = None;
+        Ok(())
     }
 
     /// Starts an attempt's view: the same objects, and room for new ones.
@@ -306,8 +308,10 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        // A cache: what cannot be written is fetched again.
-        self.write_accepted().ok();
+        // A cache: what cannot be written is fetched again, as after a job that broke down.
+        if !std::thread::panicking() {
+            self.write_accepted().ok();
+        }
     }
 }
 
