@@ -142,3 +142,26 @@ fn d22c_what_is_written_because_nothing_proves_it_is_counted_apart() {
     let reasons: Vec<_> = replaced.sealed.iter().map(|one| one.reason).collect();
     assert_eq!(reasons, [SealReason::Replaced]);
 }
+
+#[test]
+fn d22b_a_configuration_that_cannot_be_read_is_not_taken_for_none() {
+    let one = NewIdentity::generate();
+    let texts: [&[u8]; 3] = [
+        b"creation_rules: {}\n",
+        b"creation_rules: [\n",
+        &[0xff, 0xfe],
+    ];
+    for text in texts {
+        let mut repository = Repository::default();
+        repository
+            .0
+            .put(&RepoPath::new(".sops.yaml").unwrap(), text);
+        let outcome = repository.seal("first", &[&one]);
+        let told: Vec<_> = outcome.refusals().map(ToString::to_string).collect();
+        assert!(
+            told.len() == 1 && told[0].contains(".sops.yaml"),
+            "{told:?}"
+        );
+        assert!(outcome.edits.is_empty());
+    }
+}

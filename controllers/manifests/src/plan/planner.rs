@@ -40,8 +40,8 @@ pub(crate) struct Planner<'a, 's> {
     sealed: BTreeMap<RepoPath, (ResourceId, SealedBytes)>,
     /// What is sealed, and why.
     reasons: Vec<SealedObject>,
-    /// Whether something is sealed that no configuration of SOPS covers.
-    uncovered: bool,
+    /// What is sealed and no configuration of SOPS covers.
+    uncovered: Vec<ResourceId>,
     scaled: Vec<Scaled>,
     decisions: BTreeMap<ResourceId, Decision>,
 }
@@ -64,7 +64,7 @@ impl<'a, 's> Planner<'a, 's> {
             placed: BTreeMap::new(),
             sealed: BTreeMap::new(),
             reasons: Vec::new(),
-            uncovered: false,
+            uncovered: Vec::new(),
             scaled: Vec::new(),
             decisions: BTreeMap::new(),
         }
@@ -231,6 +231,11 @@ impl<'a, 's> Planner<'a, 's> {
         let Some(sealing) = &mut self.sealing else {
             return Ok(Some(refuse::sensitive(id, None)));
         };
+        if let Some((open, at)) = &config
+            && open.text.is_none()
+        {
+            return Ok(Some(refuse::unreadable_config(id, at)));
+        }
         let read = config
             .as_ref()
             .map(|(open, at)| (at, open.text.as_deref().unwrap_or_default()));
@@ -254,7 +259,9 @@ impl<'a, 's> Planner<'a, 's> {
             id: id.clone(),
             reason,
         });
-        self.uncovered |= config.is_none();
+        if config.is_none() {
+            self.uncovered.push(id.clone());
+        }
         let folder = self.folder;
         if let Some(plain) = folder.find(id) {
             let (at, index) = (plain.path.clone(), plain.index);
@@ -270,7 +277,10 @@ impl<'a, 's> Planner<'a, 's> {
         let (Some(sealing), Ok(path)) = (&self.sealing, path) else {
             return Ok(None);
         };
-        if !self.policy.bootstrap || self.reasons.is_empty() {
+        let decisions = &self.decisions;
+        let lands = |id: &ResourceId| !matches!(decisions.get(id), Some(Decision::Refused(_)));
+        let seals = self.reasons.iter().any(|one| lands(&one.id));
+        if !self.policy.bootstrap || !seals {
             return Ok(None);
         }
         let recipients = &sealing.encryption.recipients;
@@ -279,7 +289,7 @@ impl<'a, 's> Planner<'a, 's> {
             let text = open.text.as_deref().unwrap_or_default();
             sealing::sops_config::bootstrapped_for(text).is_some_and(|held| held != *recipients)
         } else {
-            self.uncovered
+            self.uncovered.iter().any(lands)
         };
         if !is_due {
             return Ok(None);

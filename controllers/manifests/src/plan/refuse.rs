@@ -90,6 +90,18 @@ pub(crate) fn token(
     }
 }
 
+/// The configuration of SOPS that counts for a new document tells nobody for whom it is encrypted.
+pub(crate) fn unreadable_config(id: &ResourceId, config: &RepoPath) -> Refusal {
+    let at = Location {
+        path: config.clone(),
+        line: None,
+        field: None,
+    };
+    let message =
+        format!("{id} cannot be encrypted: {config} is no text, or larger than files may be");
+    unsealed(id, Some(at), message, "repair the file")
+}
+
 /// The document is encrypted although the type of its object is not a sensitive one.
 pub(crate) fn encrypted(id: &ResourceId, document: &Document) -> Refusal {
     Refusal {

@@ -273,7 +273,10 @@ fn in_its_place(
         Some(Value::Number(number)) => spellings(number),
         _ => return Ok(()),
     };
-    let is_there = spelled.iter().any(|text| after.contains(text));
+    let number = follow(wanted, &remark.at).and_then(Value::as_f64);
+    let reads_so = |word: &str| number.is_some() && word.parse::<f64>().ok() == number;
+    let is_there =
+        spelled.iter().any(|text| after.contains(text)) || after.split_whitespace().any(reads_so);
     if follow(held, &remark.at) != follow(wanted, &remark.at) && !is_there {
         return Err(format!("{:?} moves to {after:?}", remark.text));
     }
