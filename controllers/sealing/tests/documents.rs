@@ -222,7 +222,7 @@ fn d22b_a_recipient_that_we_cannot_seal_for_stops_only_what_needs_a_new_data_key
     });
     assert_eq!(
         refused.unwrap_err().to_string(),
-        "the SSH key ssh-ed25519 AAAA is not supported; use a recipient of the form age1…"
+        "the SSH key ssh-ed25519 … is not supported; use a recipient of the form age1…"
     );
 }
 
