@@ -65,10 +65,7 @@ impl Folders {
         policy: &Policy,
         keys: Option<Keys>,
     ) -> Result<Outcome, Fault> {
-        let folder = self
-            .0
-            .entry(policy.folder.clone())
-            .or_insert_with(|| Folder::new(policy.folder.clone()));
+        let folder = self.known(&policy.folder);
         let mut random = |bytes: &mut [u8]| rand::rng().fill_bytes(bytes);
         let sealing = keys.as_ref().map(|keys| Sealing {
             encryption: &keys.encryption,
@@ -85,12 +82,16 @@ impl Folders {
         tree: FileTree<'_>,
         policy: &Policy,
     ) -> Result<Outcome, Fault> {
-        let folder = self
-            .0
-            .entry(policy.folder.clone())
-            .or_insert_with(|| Folder::new(policy.folder.clone()));
+        let folder = self.known(&policy.folder);
         manifests::plan(folder, tree, &[], policy, Mode::Inspect, None)
             .map_err(|error| from_read(&error))
+    }
+
+    /// Returns what is known of a folder.
+    fn known(&mut self, path: &FolderPath) -> &mut Folder {
+        self.0
+            .entry(path.clone())
+            .or_insert_with(|| Folder::new(path.clone()))
     }
 
     /// Forgets the folders that no target has any more.

@@ -278,7 +278,7 @@ impl<'a, 's> Planner<'a, 's> {
             return Ok(None);
         };
         let decisions = &self.decisions;
-        let lands = |id: &ResourceId| !matches!(decisions.get(id), Some(Decision::Refused(_)));
+        let lands = |id: &ResourceId| !is_refused(decisions, id);
         let seals = self.reasons.iter().any(|one| lands(&one.id));
         if !self.policy.bootstrap || !seals {
             return Ok(None);
@@ -475,9 +475,8 @@ impl<'a, 's> Planner<'a, 's> {
 
     fn outcome(mut self, wishes: &Wishes, edits: Vec<FileEdit>) -> Outcome {
         let decisions = &self.decisions;
-        let is_refused = |id: &ResourceId| matches!(decisions.get(id), Some(Decision::Refused(_)));
-        self.scaled.retain(|one| !is_refused(&one.id));
-        self.reasons.retain(|one| !is_refused(&one.id));
+        self.scaled.retain(|one| !is_refused(decisions, &one.id));
+        self.reasons.retain(|one| !is_refused(decisions, &one.id));
         let mut decided = DecidedActions::default();
         let mut retained = Vec::new();
         for (id, decision) in &self.decisions {
@@ -539,4 +538,9 @@ fn refuse_all(
         refused.insert(id, refusal);
     }
     refused
+}
+
+/// Says whether nothing is written for the object after all.
+fn is_refused(decisions: &BTreeMap<ResourceId, Decision>, id: &ResourceId) -> bool {
+    matches!(decisions.get(id), Some(Decision::Refused(_)))
 }

@@ -60,8 +60,8 @@ impl FromStr for Recipient {
         let text = text.trim();
         // Anywhere: somebody may have put a whole file of keys here.
         let upper = Zeroizing::new(text.to_ascii_uppercase());
-        let is_private = ["AGE-SECRET-KEY-", "AGE-PLUGIN-", "PRIVATE KEY"];
-        if is_private.iter().any(|mark| upper.contains(mark)) {
+        let private = ["AGE-SECRET-KEY-", "AGE-PLUGIN-", "PRIVATE KEY"];
+        if private.iter().any(|mark| upper.contains(mark)) {
             return Err(InvalidRecipient::PrivateKey);
         }
         text.parse().map(Self::of).map_err(|_| {
