@@ -6,12 +6,14 @@
 //!
 //! The pipeline, in reading order: [`yaml`] reads and edits text without disturbing it; [`folder`] gives every
 //! file a role and every document an identity, and accepts or refuses the whole, without what [`ignore`] rules hide;
+//! [`kustomize`] renders builds;
 //! [`placement`] says where a new document goes; `fidelity` finds what an applier fills in; [`plan`](mod@plan) joins
 //! wishes with documents and makes the edits; [`preview`] shows them.
 
 mod fidelity;
 pub mod folder;
 pub mod ignore;
+pub mod kustomize;
 pub mod placement;
 pub mod plan;
 pub mod preview;
