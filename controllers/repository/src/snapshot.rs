@@ -15,7 +15,7 @@ use model::{
 };
 
 use crate::error::StoreError;
-use crate::store::Objects;
+use crate::store::{Base, Objects, common_end, common_start};
 
 /// The largest file whose content is read.
 pub const LARGEST_FILE: u64 = 1 << 20;
@@ -222,6 +222,11 @@ fn directory(
     {
         return Ok(Arc::clone(before));
     }
+    if let Some(before) = before
+        && let Some(directory) = spliced(objects, &id, prefix, before)?
+    {
+        return Ok(Arc::new(directory));
+    }
     let mut directory = Directory {
         id: Some(content_id),
         ..Directory::default()
@@ -250,14 +255,10 @@ fn directory(
                     directory.left_out += folder.left_out;
                     Node::Folder(folder)
                 }
-                EntryKind::Link => Node::Entry(FileEntry::Symlink),
-                EntryKind::Commit => Node::Entry(FileEntry::Submodule),
-                kind @ (EntryKind::Blob | EntryKind::BlobExecutable) => {
-                    Node::Entry(FileEntry::Regular {
-                        content: ContentId::new(id.as_bytes()),
-                        executable: kind == EntryKind::BlobExecutable,
-                    })
-                }
+                kind @ (EntryKind::Link
+                | EntryKind::Commit
+                | EntryKind::Blob
+                | EntryKind::BlobExecutable) => Node::Entry(file_entry(kind, &id)),
             };
             directory.nodes.push((name, node));
         }
@@ -266,6 +267,84 @@ fn directory(
     // Git sorts a folder as if its name ended with a slash.
     directory.nodes.sort_by(|(a, _), (b, _)| a.cmp(b));
     Ok(Arc::new(directory))
+}
+
+/// Returns what stands under a name that is no folder.
+fn file_entry(kind: EntryKind, id: &ObjectId) -> FileEntry {
+    match kind {
+        EntryKind::Link => FileEntry::Symlink,
+        EntryKind::Commit | EntryKind::Tree => FileEntry::Submodule,
+        EntryKind::Blob | EntryKind::BlobExecutable => FileEntry::Regular {
+            content: ContentId::new(id.as_bytes()),
+            executable: kind == EntryKind::BlobExecutable,
+        },
+    }
+}
+
+/// Makes a folder out of the one before, where it was made from that by edits of ours: only the entries between
+/// what both start and end with are read. Answers `None` where a folder is among the entries, since Git sorts
+/// those in another way, or a name that we cannot hold.
+fn spliced(
+    objects: &Objects,
+    id: &ObjectId,
+    prefix: &str,
+    before: &Directory,
+) -> Result<Option<Directory>, StoreError> {
+    let Some((after, base)) = objects.made_from(id) else {
+        return Ok(None);
+    };
+    if before.id != Some(ContentId::new(base.id.as_bytes())) || before.left_out > 0 {
+        return Ok(None);
+    }
+    // A mode of six digits, a space, the name, a zero byte and an id.
+    let length = |(name, _): &(Arc<str>, Node)| 6 + 1 + name.len() + 1 + id.as_bytes().len();
+    let is_file = |(_, node): &(Arc<str>, Node)| matches!(node, Node::Entry(_));
+    let nodes = &before.nodes;
+    let total: usize = nodes.iter().map(length).sum();
+    if !nodes.iter().all(is_file) || total != base.bytes.len() {
+        return Ok(None);
+    }
+    let start = common_start(&base.bytes, &after.bytes);
+    let end = common_end(&base.bytes[start..], &after.bytes[start..]);
+    let (first, from) = whole(nodes.iter().map(length), start);
+    let (last, until) = whole(nodes.iter().rev().map(length), end);
+    let middle = Base {
+        id: *id,
+        bytes: after.bytes[from..after.bytes.len() - until].into(),
+    };
+    let mut spliced = nodes[..first].to_vec();
+    for entry in objects.tree_entries(&middle) {
+        let (entry, _) = entry?;
+        let name = std::str::from_utf8(entry.filename);
+        let kind = entry.mode.kind();
+        let (Ok(name), true) = (name, kind != EntryKind::Tree) else {
+            return Ok(None);
+        };
+        if !is_legal(prefix, name) {
+            return Ok(None);
+        }
+        let id = entry.oid.to_owned();
+        spliced.push((name.into(), Node::Entry(file_entry(kind, &id))));
+    }
+    spliced.extend_from_slice(&nodes[nodes.len() - last..]);
+    Ok(Some(Directory {
+        id: Some(ContentId::new(id.as_bytes())),
+        nodes: spliced,
+        left_out: 0,
+    }))
+}
+
+/// Counts how many lengths fit into a total, and how much of it they take.
+fn whole(lengths: impl Iterator<Item = usize>, total: usize) -> (usize, usize) {
+    let (mut count, mut taken) = (0, 0);
+    for length in lengths {
+        if taken + length > total {
+            break;
+        }
+        count += 1;
+        taken += length;
+    }
+    (count, taken)
 }
 
 /// The names of a folder that were looked at before.

@@ -335,6 +335,47 @@ fn a_snapshot_built_from_another_equals_one_read_afresh() {
 }
 
 #[test]
+fn a_snapshot_after_each_of_many_edits_equals_one_read_afresh() {
+    let bench = Bench::seeded(&[("f/keep", "0")]);
+    let (mut remote, mut store, mut tip) = bench.fetched();
+    let names = ["a", "a-b", "a.b", "b", "b/x", "b/y", "zz", "zz0", "é"];
+    let mut state = 20_261_130_u64;
+    let mut next = |below: usize| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        usize::try_from(state >> 33).unwrap() % below
+    };
+    for step in 0..60 {
+        let edits: Vec<TreeEdit> = (0..=next(3))
+            .map(|_| format!("f/{}", names[next(names.len())]))
+            .collect::<std::collections::BTreeSet<_>>()
+            .into_iter()
+            .map(|name| match next(3) {
+                0 => remove(&name),
+                _ => write(&name, &next(4).to_string()),
+            })
+            .collect();
+        let mut one = Attempt::new(&store, Some(&tip)).unwrap();
+        let Ok(Some(commit)) = one.commit(&edits, &text("step")) else {
+            continue;
+        };
+        let built = one.snapshot(&folder("f")).unwrap();
+        assert_landed(&remote.push(&request(&one)), &commit);
+        store.accept(one).unwrap();
+        store.write_accepted().unwrap();
+        let afresh = Store::open(store.dir())
+            .unwrap()
+            .snapshot(&commit, &folder("f"))
+            .unwrap();
+        assert_eq!(built.files, afresh.files, "step {step}");
+        assert_eq!(built.tree, afresh.tree, "step {step}");
+        tip = commit;
+    }
+    bench.check_objects();
+}
+
+#[test]
 fn a_large_flat_folder_costs_a_few_objects() {
     let files: Vec<(String, String)> = (0..10_000)
         .map(|n| (format!("all/config-{n:05}.yaml"), format!("n: {n}\n")))

@@ -3,17 +3,31 @@
 //! A large folder differs from its state before in a few entries. Sent whole it would cost the compression and
 //! the transfer of all its entries each time, none of which compress well.
 
+use super::ends::{common_end, common_start};
+
 /// The most that one instruction copies, so that its size fits into two bytes.
 const LONGEST_COPY: usize = 0xffff;
 /// The most that one instruction inserts.
 const LONGEST_INSERT: usize = 0x7f;
+/// What is sent as it is, rather than compared entry by entry.
+const SHORT: usize = 1024;
 
-/// Describes a tree by the tree that it was made from. `hash` is the length of an id in bytes; `None` when one
-/// of the two is no tree.
+/// Describes a tree by the tree that it was made from. `hash` is the length of an id in bytes; `None` when they
+/// differ in much and one of the two is no tree.
 pub(super) fn between(base: &[u8], tree: &[u8], hash: usize) -> Option<Vec<u8>> {
     let mut delta = Delta::default();
     delta.length(base.len());
     delta.length(tree.len());
+    let start = common_start(base, tree);
+    let end = common_end(&base[start..], &tree[start..]);
+    let middle = &tree[start..tree.len() - end];
+    if middle.len() <= SHORT {
+        // One entry is another one, as after most edits.
+        delta.copy(0, start);
+        delta.insert(middle);
+        delta.copy(base.len() - end, end);
+        return Some(delta.finish());
+    }
     let (mut old, mut new) = (0, 0);
     while new < tree.len() {
         let entry = entry(tree, new, hash)?;
@@ -77,6 +91,9 @@ impl Delta {
     }
 
     fn copy(&mut self, from: usize, length: usize) {
+        if length == 0 {
+            return;
+        }
         self.write_insert();
         let (start, so_far) = self.copy;
         if start + so_far == from && so_far > 0 {
@@ -88,6 +105,9 @@ impl Delta {
     }
 
     fn insert(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
         self.write_copy();
         self.insert.extend_from_slice(bytes);
     }
@@ -195,6 +215,14 @@ mod tests {
     }
 
     #[test]
+    fn ends_that_overlap_are_copied_once() {
+        let (one, three) = (tree(&[("a", 1)]), tree(&[("a", 1), ("a", 1), ("a", 1)]));
+        check(&one, &three);
+        check(&three, &one);
+        check(&[b'x'; 600], &[b'x'; 1_200]);
+    }
+
+    #[test]
     fn entries_come_and_go_anywhere() {
         let states = [
             tree(&[]),
@@ -214,8 +242,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tree_has_no_delta() {
-        assert_eq!(between(b"", b"100644 cut\0short", 20), None);
-        assert_eq!(between(b"no tree", &tree(&[("a", 1)]), 20), None);
+    fn what_is_no_tree_has_no_delta_unless_little_differs() {
+        let (long, other) = ([b'x'; 2 * SHORT], [b'y'; 2 * SHORT]);
+        assert_eq!(between(&long, &other, 20), None);
+        check(b"no tree", &tree(&[("a", 1)]));
+        check(&tree(&[("a", 1)]), b"no tree");
     }
 }

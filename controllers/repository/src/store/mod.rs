@@ -6,6 +6,7 @@
 
 mod commit;
 mod delta;
+mod ends;
 mod history;
 mod objects;
 mod pack;
@@ -30,8 +31,9 @@ use crate::snapshot::{self, Snapshots, TreeSnapshot};
 use crate::text;
 
 pub use commit::CommitText;
+pub(crate) use ends::{common_end, common_start};
 pub use history::History;
-pub(crate) use objects::{Objects, object_id};
+pub(crate) use objects::{Base, Objects, object_id};
 pub use pack::Pack;
 pub(crate) use pack::Receiver;
 pub use tree_edit::TreeEdit;

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use gix::ObjectId;
 use gix::bstr::BStr;
-use gix::objs::{CommitRefIter, Find as _, FindHeader as _, Kind, TreeRef};
+use gix::objs::tree::EntryRef;
+use gix::objs::{CommitRefIter, Find as _, FindHeader as _, Kind, TreeRef, TreeRefIter};
 use model::CommitId;
 
 use super::{damaged, parse_id};
@@ -26,8 +27,8 @@ pub(crate) struct NewObject {
 /// A tree with its name.
 #[derive(Debug, Clone)]
 pub(crate) struct Base {
-    pub(super) id: ObjectId,
-    pub(super) bytes: Arc<[u8]>,
+    pub(crate) id: ObjectId,
+    pub(crate) bytes: Arc<[u8]>,
 }
 
 /// Reads objects, those in memory first, and takes new ones into memory.
@@ -156,6 +157,16 @@ impl Objects {
         read(&self.parse_tree(id, data)?)
     }
 
+    /// Returns a tree that is in memory, and the one that it was made from.
+    pub(crate) fn made_from(&self, id: &ObjectId) -> Option<(Base, &Base)> {
+        let object = self.in_memory(id)?;
+        let tree = Base {
+            id: *id,
+            bytes: Arc::clone(&object.bytes),
+        };
+        Some((tree, object.base.as_ref()?))
+    }
+
     /// Returns a tree as it is encoded.
     pub(super) fn encoded_tree(&self, id: &ObjectId) -> Result<Base, StoreError> {
         let mut buffer = Vec::new();
@@ -169,13 +180,24 @@ impl Objects {
         Ok(Base { id: *id, bytes })
     }
 
+    /// Reads the entries of a tree one by one, each with where it ends.
+    pub(crate) fn tree_entries<'a>(
+        &self,
+        tree: &'a Base,
+    ) -> impl Iterator<Item = Result<(EntryRef<'a>, usize), StoreError>> {
+        let mut entries = TreeRefIter::from_bytes(&tree.bytes, self.hash_kind());
+        std::iter::from_fn(move || match entries.next()? {
+            Ok(entry) => Some(Ok((entry, entries.offset_to_next_entry(&tree.bytes)))),
+            Err(_) => Some(Err(self.unparsable(&tree.id))),
+        })
+    }
+
     pub(super) fn parse_tree<'a>(
         &self,
         id: &ObjectId,
         bytes: &'a [u8],
     ) -> Result<TreeRef<'a>, StoreError> {
-        TreeRef::from_bytes(bytes, self.hash_kind())
-            .map_err(|_| self.damage(format!("tree {id} cannot be parsed")))
+        TreeRef::from_bytes(bytes, self.hash_kind()).map_err(|_| self.unparsable(id))
     }
 
     /// Returns the entry of a tree with this name.
@@ -278,6 +300,10 @@ impl Objects {
         data.verify_checksum(id)
             .map_err(|_| damaged(&self.dir, format!("object {id} has another content")))?;
         Ok(Some(data.data))
+    }
+
+    fn unparsable(&self, id: &ObjectId) -> StoreError {
+        self.damage(format!("tree {id} cannot be parsed"))
     }
 
     fn missing(&self, id: &ObjectId) -> StoreError {

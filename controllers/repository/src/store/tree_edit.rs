@@ -8,9 +8,9 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use gix::ObjectId;
-use gix::bstr::BString;
-use gix::objs::tree::{EntryKind, EntryMode, EntryRef, name_order};
-use gix::objs::{Kind, TreeRef, WriteTo as _};
+use gix::bstr::{BStr, BString};
+use gix::objs::Kind;
+use gix::objs::tree::{EntryKind, EntryMode, name_order};
 use model::RepoPath;
 
 use super::objects::{Base, NewObject, Objects};
@@ -80,6 +80,13 @@ struct Below<'a> {
     deeper: Vec<Step<'a>>,
 }
 
+/// One entry of a folder.
+struct Entry {
+    name: BString,
+    mode: EntryMode,
+    id: ObjectId,
+}
+
 /// What stands under names of a folder.
 type Named = BTreeMap<BString, (EntryMode, ObjectId)>;
 
@@ -100,27 +107,25 @@ impl Rewrite<'_> {
             None => None,
         };
         let names = by_name(steps);
-        let (mut entries, found) = self.entries(base.as_ref(), &names)?;
+        let found = match &base {
+            Some(base) => self.named(base, &names)?,
+            None => Named::new(),
+        };
         let mut changed = false;
         let mut rewritten = Vec::new();
         for (name, below) in names {
             let before = found.get(&name).copied();
             let after = self.name(before, below)?;
             changed |= before != after;
-            rewritten.extend(after.map(|(mode, id)| (name, mode, id)));
+            rewritten.extend(after.map(|(mode, id)| Entry { name, mode, id }));
         }
         if !changed {
             return Ok(tree);
         }
-        entries.extend(rewritten.iter().map(|(name, mode, id)| EntryRef {
-            mode: *mode,
-            filename: name.as_ref(),
-            oid: id,
-        }));
-        if entries.is_empty() {
+        let bytes = self.splice(base.as_ref(), &found, rewritten)?;
+        if bytes.is_empty() {
             return Ok(None);
         }
-        let bytes = self.encode(entries)?;
         self.stage(Kind::Tree, bytes, base).map(Some)
     }
 
@@ -195,36 +200,65 @@ impl Rewrite<'_> {
         Ok(after.map(|id| (EntryKind::Tree.into(), id)))
     }
 
-    /// Reads a folder: the entries that no edit names, and what stands under the names of the edits.
-    fn entries<'a>(
+    /// Finds what stands under the names of the edits.
+    fn named(
         &self,
-        tree: Option<&'a Base>,
+        base: &Base,
         names: &BTreeMap<BString, Below<'_>>,
-    ) -> Result<(Vec<EntryRef<'a>>, Named), StoreError> {
-        let (mut others, mut named) = (Vec::new(), Named::new());
-        let Some(tree) = tree else {
-            return Ok((others, named));
-        };
-        for entry in self.objects.parse_tree(&tree.id, &tree.bytes)?.entries {
+    ) -> Result<Named, StoreError> {
+        let mut named = Named::new();
+        for entry in self.objects.tree_entries(base) {
+            let (entry, _) = entry?;
             if names.contains_key(entry.filename) {
                 let here = (entry.mode, entry.oid.to_owned());
                 named.insert(entry.filename.to_owned(), here);
-            } else {
-                others.push(entry);
+                if named.len() == names.len() {
+                    break;
+                }
             }
         }
-        Ok((others, named))
+        Ok(named)
     }
 
-    fn encode(&self, mut entries: Vec<EntryRef<'_>>) -> Result<Vec<u8>, StoreError> {
-        entries.sort_by(in_git_order);
-        let mut bytes = Vec::new();
-        let tree = TreeRef { entries };
-        tree.write_to(&mut bytes).map_err(|error| {
-            self.objects
-                .damage(format!("a tree cannot be encoded: {error}"))
-        })?;
-        Ok(bytes)
+    /// Puts entries in the place of those that were found. The bytes between them are copied, because that is
+    /// cheaper than to encode ten thousand entries.
+    fn splice(
+        &self,
+        base: Option<&Base>,
+        found: &Named,
+        mut entries: Vec<Entry>,
+    ) -> Result<Vec<u8>, StoreError> {
+        entries.sort_by(|a, b| a.order(b.name.as_ref(), b.mode));
+        let bytes = base.map_or(&[][..], |base| &base.bytes);
+        let mut spliced = Vec::with_capacity(bytes.len() + 64 * entries.len());
+        let mut entries = entries.into_iter().peekable();
+        let mut left = found.len();
+        let (mut copied, mut at) = (0, 0);
+        for old in base
+            .into_iter()
+            .flat_map(|base| self.objects.tree_entries(base))
+        {
+            if left == 0 && entries.peek().is_none() {
+                break;
+            }
+            let (old, next) = old?;
+            while let Some(entry) =
+                entries.next_if(|entry| entry.order(old.filename, old.mode).is_lt())
+            {
+                spliced.extend_from_slice(&bytes[copied..at]);
+                copied = at;
+                entry.write(&mut spliced);
+            }
+            if found.contains_key(old.filename) {
+                spliced.extend_from_slice(&bytes[copied..at]);
+                copied = next;
+                left -= 1;
+            }
+            at = next;
+        }
+        spliced.extend_from_slice(&bytes[copied..]);
+        entries.for_each(|entry| entry.write(&mut spliced));
+        Ok(spliced)
     }
 
     fn stage(
@@ -262,7 +296,17 @@ fn by_name(steps: Vec<Step<'_>>) -> BTreeMap<BString, Below<'_>> {
     names
 }
 
-/// Git sorts a folder as if its name ended with a slash.
-fn in_git_order(a: &EntryRef<'_>, b: &EntryRef<'_>) -> Ordering {
-    name_order(a.filename, a.mode.is_tree(), b.filename, b.mode.is_tree())
+impl Entry {
+    /// Git sorts a folder as if its name ended with a slash.
+    fn order(&self, name: &BStr, mode: EntryMode) -> Ordering {
+        name_order(&self.name, self.mode.is_tree(), name, mode.is_tree())
+    }
+
+    fn write(&self, to: &mut Vec<u8>) {
+        to.extend_from_slice(self.mode.as_bytes(&mut Default::default()));
+        to.push(b' ');
+        to.extend_from_slice(&self.name);
+        to.push(0);
+        to.extend_from_slice(self.id.as_bytes());
+    }
 }
