@@ -32,6 +32,9 @@ impl GitClone {
         git.run(&["config", "user.name", name])?;
         let address = format!("{}@example.com", name.to_lowercase().replace(' ', "."));
         git.run(&["config", "user.email", &address])?;
+        // A clone of ten thousand files is tidied in the background otherwise, while it is removed already.
+        git.run(&["config", "maintenance.auto", "false"])?;
+        git.run(&["config", "gc.auto", "0"])?;
         Ok(Self { git })
     }
 
