@@ -4,7 +4,7 @@
 //! refused rather than guessed. Text that is written new has one canonical layout. This module knows nothing of
 //! objects, files or folders.
 //!
-//! Reading order: `event` (the parser, guarded), `scalar` (what a plain scalar means), `tree`, `extent` and `compose`
+//! Reading order: `simple` (what most manifests are), `event` (the parser for all others, guarded), `scalar` (what a plain scalar means), `tree`, `extent` and `compose`
 //! (documents with positions), `diff` with `sequence`, `replace`, `align` and `flow` (from a wanted value to replacements), `splice`, [`mod@edit`] (apply
 //! and prove), `place` (the lines of fields), `settle` (texts without an end), `repair` (other spellings), `framing` (whole
 //! documents); `layout`, `quote`, `notation`, `folded` and `emit` write new text.
@@ -28,6 +28,7 @@ mod replace;
 mod scalar;
 mod sequence;
 mod settle;
+mod simple;
 mod splice;
 mod text;
 mod tree;
@@ -72,6 +73,17 @@ pub fn read(text: &str) -> Result<Vec<Reading>, SyntaxError> {
 /// # Errors
 /// Returns where the text is not YAML.
 pub fn read_with(text: &str, fields: &[&[&str]]) -> Result<Vec<Reading>, SyntaxError> {
+    match simple::read(text, fields) {
+        Some(readings) => Ok(readings),
+        None => parse_with(text, fields),
+    }
+}
+
+/// Does the same as [`read_with`], always with the parser. For tests, which compare the two.
+///
+/// # Errors
+/// Returns where the text is not YAML.
+pub fn parse_with(text: &str, fields: &[&[&str]]) -> Result<Vec<Reading>, SyntaxError> {
     let prepared = text::Prepared::new(text);
     let documents = compose::parse(&prepared.body, prepared.padded)?;
     let mut lines = event::Lines::new(&prepared.body);

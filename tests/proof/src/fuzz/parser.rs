@@ -14,6 +14,14 @@ pub fn check(bytes: &[u8]) -> Result<(), String> {
     let Ok(text) = str::from_utf8(bytes) else {
         return Ok(());
     };
+    let fields: [&[&str]; 2] = [&["metadata", "name"], &["a"]];
+    let (read, parsed) = (
+        yaml::read_with(text, &fields),
+        yaml::parse_with(text, &fields),
+    );
+    ensure(read == parsed, || {
+        "the reader of simple texts and the parser differ".to_owned()
+    })?;
     let Ok(readings) = yaml::read(text) else {
         ensure(
             yaml::values(text).is_err() && yaml::slices(text).is_err(),
