@@ -15,16 +15,31 @@ use source::TypeCatalogView;
 #[derive(Clone, Default)]
 pub(crate) struct CatalogsByTarget {
     readers: Arc<ArcSwap<BTreeMap<TargetKey, Reader<TypeCatalogView>>>>,
-    /// What the schemas of a view came to, so that they are read once. A value that somebody else replaces in
-    /// the meantime is read again.
-    read: Arc<ArcSwap<BTreeMap<TargetKey, ReadSchemas>>>,
+    /// What each view came to, so that it is read once. A value that somebody else replaces in the meantime is
+    /// read again.
+    read: Arc<ArcSwap<BTreeMap<TargetKey, Known>>>,
 }
 
-/// The defaults of one view.
+/// What one view says.
 #[derive(Clone)]
-struct ReadSchemas {
+struct Known {
     view: Arc<TypeCatalogView>,
+    types: Arc<TypeCatalog>,
     defaults: Defaults,
+}
+
+impl Known {
+    fn of(view: Arc<TypeCatalogView>) -> Self {
+        let mut defaults = Defaults::builtin();
+        for kind in &view.schemas {
+            defaults.add_schema(&kind.type_id, &kind.version, &kind.schema);
+        }
+        Self {
+            types: Arc::new(view.types.iter().collect()),
+            defaults,
+            view,
+        }
+    }
 }
 
 impl CatalogsByTarget {
@@ -34,36 +49,30 @@ impl CatalogsByTarget {
         self.readers.store(Arc::new(readers));
         self.read.store(Arc::new(read));
     }
+
+    fn known(&self, target: &TargetKey) -> Option<Known> {
+        let view = self.readers.load().get(target).map(Reader::now)?;
+        let read = self.read.load();
+        let known = read.get(target);
+        if let Some(known) = known.filter(|known| Arc::ptr_eq(&known.view, &view)) {
+            return Some(known.clone());
+        }
+        let known = Known::of(view);
+        let mut read = BTreeMap::clone(&read);
+        read.insert(target.clone(), known.clone());
+        self.read.store(Arc::new(read));
+        Some(known)
+    }
 }
 
 impl Catalogs for CatalogsByTarget {
     fn of(&self, target: &TargetKey) -> Arc<TypeCatalog> {
-        match self.readers.load().get(target) {
-            None => Arc::default(),
-            Some(reader) => Arc::new(reader.now().types.iter().collect()),
-        }
+        self.known(target)
+            .map_or_else(Arc::default, |known| known.types)
     }
 
     fn defaults(&self, target: &TargetKey) -> Defaults {
-        let Some(view) = self.readers.load().get(target).map(Reader::now) else {
-            return Defaults::builtin();
-        };
-        let read = self.read.load();
-        let known = read.get(target);
-        if let Some(known) = known.filter(|known| Arc::ptr_eq(&known.view, &view)) {
-            return known.defaults.clone();
-        }
-        let mut defaults = Defaults::builtin();
-        for kind in &view.schemas {
-            defaults.add_schema(&kind.type_id, &kind.version, &kind.schema);
-        }
-        let mut read = BTreeMap::clone(&read);
-        let entry = ReadSchemas {
-            view,
-            defaults: defaults.clone(),
-        };
-        read.insert(target.clone(), entry);
-        self.read.store(Arc::new(read));
-        defaults
+        self.known(target)
+            .map_or_else(Defaults::builtin, |known| known.defaults)
     }
 }
