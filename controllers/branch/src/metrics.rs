@@ -309,7 +309,7 @@ impl BranchMetrics {
 
     fn note_verdict(&self, target: &TargetKey, verdict: &Verdict) {
         let count = |id: &ResourceId, outcome: &str| {
-            let (group, resource) = (id.type_id.group.as_str(), id.type_id.resource.as_str());
+            let (group, resource) = (&*id.type_id.group, &*id.type_id.resource);
             let labels = [
                 target.namespace.as_str(),
                 target.name.as_str(),

@@ -30,7 +30,8 @@ pub use name::{
     ObjectName, RuleKey, TargetKey, Uid,
 };
 pub use object::{
-    ApplierOwner, DesiredObject, FilledField, Filler, LeftOut, LiveObject, WithheldField,
+    ApplierOwner, DesiredObject, FilledField, Filler, LeftOut, LiveObject, ObjectDigest,
+    WithheldField,
 };
 pub use path::{FolderPath, InvalidPath, RepoPath};
 pub use refusal::{Actor, IssueKind, Location, Refusal, RefusalCode, RefusalScope};

@@ -1,6 +1,7 @@
 //! Names and keys, one type for each meaning.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,13 +17,14 @@ pub struct InvalidName {
     pub rule: &'static str,
 }
 
-/// Declares a string newtype that is validated on construction, also when it is deserialised.
+/// Declares a string newtype that is validated on construction, also when it is deserialised. Copies share the
+/// text.
 macro_rules! name_type {
     ($(#[$doc:meta])* $name:ident, $what:literal, $check:path) => {
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
-        pub struct $name(String);
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// Checks the name and takes it.
@@ -32,8 +34,22 @@ macro_rules! name_type {
             pub fn new(value: impl Into<String>) -> Result<Self, InvalidName> {
                 let value = value.into();
                 match $check(&value) {
-                    Ok(()) => Ok(Self(value)),
+                    Ok(()) => Ok(Self(value.into())),
                     Err(rule) => Err(InvalidName { what: $what, value, rule }),
+                }
+            }
+
+            /// Checks a name that others share, and takes it without copying it.
+            ///
+            /// # Errors
+            /// Returns the rule that the name breaks.
+            pub fn shared(value: &Arc<str>) -> Result<Self, InvalidName> {
+                match $check(value) {
+                    Ok(()) => Ok(Self(Arc::clone(value))),
+                    Err(rule) => {
+                        let value = value.to_string();
+                        Err(InvalidName { what: $what, value, rule })
+                    }
                 }
             }
 
@@ -52,7 +68,7 @@ macro_rules! name_type {
 
         impl From<$name> for String {
             fn from(value: $name) -> Self {
-                value.0
+                value.as_str().to_owned()
             }
         }
 

@@ -28,14 +28,21 @@ pub struct DesiredObject {
     pub(crate) uid: Option<Uid>,
     pub(crate) resource_version: String,
     pub(crate) generation: i64,
-    pub(crate) value: Map<String, Value>,
+    /// What a document should hold, as JSON text: a fifth of the memory that the value itself takes.
+    #[serde(with = "as_value")]
+    pub(crate) content: Box<[u8]>,
     pub(crate) withheld: Vec<WithheldField>,
     #[serde(default)]
     pub(crate) filled: Vec<FilledField>,
     pub(crate) applier: Option<ApplierOwner>,
-    pub(crate) digest: String,
+    pub(crate) digest: ObjectDigest,
+    pub(crate) content_digest: ObjectDigest,
     pub(crate) size: usize,
 }
+
+/// The first half of a SHA-256 of what an object says. All zeros where it is withheld.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ObjectDigest([u8; 16]);
 
 /// A field that sanitising took out although a document may hold it, because a person may set it too: an
 /// allocated port, a bound volume, a finalizer. It is never added to a document; where the document holds it,
@@ -151,9 +158,9 @@ impl DesiredObject {
         self.generation
     }
 
-    /// Returns what a document should hold.
-    pub fn value(&self) -> &Map<String, Value> {
-        &self.value
+    /// Returns what a document should hold. It is kept as text and read at each call.
+    pub fn value(&self) -> Map<String, Value> {
+        serde_json::from_slice(&self.content).unwrap_or_default()
     }
 
     /// Returns the fields that are compared only where a document holds them.
@@ -171,10 +178,15 @@ impl DesiredObject {
         self.applier.as_ref()
     }
 
-    /// Returns the SHA-256 of what a document should hold, in hex; withheld fields, and which fields nobody
-    /// wrote, are included. Two states with one digest need no write between them.
-    pub fn digest(&self) -> &str {
-        &self.digest
+    /// Returns the digest of what a document should hold; withheld fields, and which fields nobody wrote, are
+    /// included. Two states with one digest need no write between them.
+    pub fn digest(&self) -> ObjectDigest {
+        self.digest
+    }
+
+    /// Returns the digest of the value alone: of its JSON text, whose keys are sorted.
+    pub fn content_digest(&self) -> ObjectDigest {
+        self.content_digest
     }
 
     /// Returns the size of the value as JSON, in bytes; buffers are charged by it.
@@ -190,22 +202,26 @@ impl DesiredObject {
     /// Returns a copy without content, for records that must hold no data of an object. Identity and size
     /// stay. The digest stays too, except of a sensitive object: a short secret could be guessed from it.
     pub fn without_content(&self) -> Self {
-        let mut copy = self.clone();
-        copy.value
-            .retain(|key, _| key == "apiVersion" || key == "kind");
-        copy.withheld.clear();
-        copy.filled.clear();
+        let mut value = self.value();
+        value.retain(|key, _| key == "apiVersion" || key == "kind");
+        let mut copy = Self {
+            content: text_of(&value),
+            withheld: Vec::new(),
+            filled: Vec::new(),
+            ..self.clone()
+        };
         if self.is_sensitive() {
-            copy.digest.clear();
+            copy.digest = ObjectDigest::default();
+            copy.content_digest = ObjectDigest::default();
         }
         copy
     }
 
-    /// Computes digest and size once all other fields are set.
+    /// Computes digests and size once all other fields are set.
     pub(crate) fn seal(mut self) -> Self {
-        let text = serde_json::to_vec(&self.value).unwrap_or_default();
         let mut hasher = Sha256::new();
-        hasher.update(&text);
+        hasher.update(&self.content);
+        self.content_digest = ObjectDigest::of(hasher.clone());
         for withheld in &self.withheld {
             hasher.update(withheld.path.join("\u{0}").as_bytes());
             hasher.update(withheld.value.to_string().as_bytes());
@@ -215,13 +231,50 @@ impl DesiredObject {
             let by_autoscaler = matches!(filled.by, Filler::Autoscaler { .. });
             hasher.update([u8::from(by_autoscaler)]);
         }
-        self.digest = hasher
-            .finalize()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        self.size = text.len();
+        self.digest = ObjectDigest::of(hasher);
+        self.size = self.content.len();
         self
+    }
+}
+
+impl ObjectDigest {
+    fn of(hasher: Sha256) -> Self {
+        let mut short = [0; 16];
+        short.copy_from_slice(&hasher.finalize()[..16]);
+        Self(short)
+    }
+
+    /// Returns the bytes.
+    pub fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+}
+
+/// Writes a value as JSON text, its keys sorted.
+pub(crate) fn text_of(value: &Map<String, Value>) -> Box<[u8]> {
+    serde_json::to_vec(value).unwrap_or_default().into()
+}
+
+/// Reads and writes the text of an object as the value that it stands for.
+mod as_value {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use serde_json::{Map, Value};
+
+    pub(super) fn serialize<S: Serializer>(text: &[u8], to: S) -> Result<S::Ok, S::Error> {
+        let value: Map<String, Value> =
+            serde_json::from_slice(text).map_err(serde::ser::Error::custom)?;
+        value.serialize(to)
+    }
+
+    pub(super) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Box<[u8]>, D::Error> {
+        Ok(super::text_of(&Map::deserialize(from)?))
+    }
+}
+
+impl fmt::Debug for ObjectDigest {
+    /// Shows nothing: the hash of a short secret would give it away.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ObjectDigest")
     }
 }
 

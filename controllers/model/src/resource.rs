@@ -2,24 +2,25 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::name::{Namespace, ObjectName};
 use crate::selector::Selector;
 
-/// A type whatever version it is served in: API group and plural resource name.
+/// A type whatever version it is served in: API group and plural resource name. Copies share the texts.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TypeId {
     /// The API group, empty for core.
-    pub group: String,
+    pub group: Arc<str>,
     /// The plural resource name, such as `configmaps`.
-    pub resource: String,
+    pub resource: Arc<str>,
 }
 
 impl TypeId {
     /// Joins a group and a plural resource name.
-    pub fn new(group: impl Into<String>, resource: impl Into<String>) -> Self {
+    pub fn new(group: impl Into<Arc<str>>, resource: impl Into<Arc<str>>) -> Self {
         Self {
             group: group.into(),
             resource: resource.into(),
@@ -182,7 +183,7 @@ impl Sensitivity {
 
     /// Says whether objects of the type must be encrypted.
     pub fn is_sensitive(&self, type_id: &TypeId) -> bool {
-        (type_id.group.is_empty() && type_id.resource == "secrets")
+        (type_id.group.is_empty() && &*type_id.resource == "secrets")
             || self.additional.contains(type_id)
     }
 }

@@ -235,11 +235,11 @@ fn written_by_plan(case: &Case, before: &Tree, title: &str) -> Tree {
 }
 
 fn holds_custom_secrets(case: &Case) -> bool {
-    let is_one = |id: &ResourceId| id.type_id.resource == "tenantsecrets";
+    let is_one = |id: &ResourceId| &*id.type_id.resource == "tenantsecrets";
     let told = case.intents.iter().any(|intent| match intent {
         Intent::Upsert(object) => is_one(object.id()),
         Intent::Remove { id } => is_one(id),
-        Intent::Sweep { collection, .. } => collection.type_id.resource == "tenantsecrets",
+        Intent::Sweep { collection, .. } => &*collection.type_id.resource == "tenantsecrets",
         Intent::Replay(_) => false,
     });
     told || case
@@ -289,7 +289,7 @@ fn served(_: &TypeCatalog, id: &ResourceId) -> ServedType {
 
 fn spelled(collection: &Collection) -> String {
     let kind = &collection.type_id;
-    let mut text = kind.resource.clone();
+    let mut text = kind.resource.to_string();
     if !kind.group.is_empty() {
         text = format!("{text}.{}", kind.group);
     }

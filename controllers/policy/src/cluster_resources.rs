@@ -114,7 +114,7 @@ impl ClusterItem {
         groups.iter().flat_map(|group| {
             self.resources
                 .iter()
-                .map(move |resource| TypeId::new(group, resource))
+                .map(move |resource| TypeId::new(group.as_str(), resource.as_str()))
         })
     }
 }

@@ -262,7 +262,7 @@ impl Rule {
 }
 
 fn is_core_secret(type_id: &TypeId) -> bool {
-    type_id.group.is_empty() && type_id.resource == "secrets"
+    type_id.group.is_empty() && &*type_id.resource == "secrets"
 }
 
 fn is_sensitive(type_id: &TypeId, key: &str) -> bool {

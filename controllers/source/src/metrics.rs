@@ -248,9 +248,9 @@ impl Metrics {
             metrics: self.clone(),
             target: [target.namespace.to_string(), target.name.to_string()],
             served: [
-                served.type_id.group.clone(),
+                served.type_id.group.to_string(),
                 served.version.clone(),
-                served.type_id.resource.clone(),
+                served.type_id.resource.to_string(),
             ],
         }
     }

@@ -67,7 +67,7 @@ async fn a_type_is_found_when_it_comes_and_let_go_when_it_goes() {
     let versions: Vec<_> = catalog
         .types
         .iter()
-        .filter(|served| served.type_id.resource == "widgets")
+        .filter(|served| &*served.type_id.resource == "widgets")
         .map(|served| served.api_version())
         .collect();
     assert_eq!(versions, ["example.com/v1beta1", "example.com/v1alpha1"]);

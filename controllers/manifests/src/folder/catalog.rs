@@ -33,7 +33,7 @@ impl TypeCatalog {
             sensitive: served.sensitive,
         };
         self.groups
-            .entry(served.type_id.group.clone())
+            .entry(served.type_id.group.to_string())
             .or_default()
             .insert(served.kind.clone(), known);
     }
@@ -130,7 +130,10 @@ mod tests {
         let catalog: TypeCatalog = types.iter().collect();
         let known = |group, kind| catalog.find(group, kind).unwrap();
         assert!(known("", "Secret").sensitive && known("", "Secret").namespaced);
-        assert_eq!(known("apps", "Deployment").type_id.resource, "deployments");
+        assert_eq!(
+            &*known("apps", "Deployment").type_id.resource,
+            "deployments"
+        );
         assert!(!known("rbac.authorization.k8s.io", "ClusterRole").namespaced);
     }
 

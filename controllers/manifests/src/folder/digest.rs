@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 
+use model::ObjectDigest;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
@@ -37,6 +38,13 @@ impl Digest {
         let mut short = [0; 16];
         short.copy_from_slice(&hash[..16]);
         Self(short)
+    }
+}
+
+impl From<ObjectDigest> for Digest {
+    /// Takes the digest of an object's value, which is made in the same way.
+    fn from(digest: ObjectDigest) -> Self {
+        Self(*digest.as_bytes())
     }
 }
 

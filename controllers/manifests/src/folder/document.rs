@@ -6,6 +6,7 @@ use model::{Namespace, ObjectName, RepoPath, ResourceId};
 use serde_json::Value;
 
 use super::digest::Digest;
+use super::texts::Texts;
 use crate::folder::TypeCatalog;
 use crate::yaml::Reading;
 
@@ -22,7 +23,7 @@ pub struct Document {
     /// The line of its name.
     pub name_line: u32,
     /// `apiVersion` as it is written.
-    pub api_version: Box<str>,
+    pub api_version: Arc<str>,
     /// Which object it is.
     pub join: Join,
     /// What it means, as a hash.
@@ -31,7 +32,7 @@ pub struct Document {
     pub encrypted: bool,
     /// What makes it unsafe to edit, with its line. It claims its identity all the same (IX-6).
     pub problem: Option<(u32, String)>,
-    written: Claim,
+    written: Written,
 }
 
 /// Which object a document stands for.
@@ -48,13 +49,26 @@ pub enum Join {
     NoObject,
 }
 
+/// The identity of a document as it is written.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Written {
+    kind: Arc<str>,
+    namespace: Option<Arc<str>>,
+    name: Arc<str>,
+}
+
 /// What makes two documents the same one: version-free, so that two versions of one object clash.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Claim {
-    group: Box<str>,
-    kind: Box<str>,
-    namespace: Option<Box<str>>,
-    name: Box<str>,
+pub(crate) enum Claim {
+    /// An object that is known.
+    Object(ResourceId),
+    /// What is written, where that is no object that is known.
+    Written {
+        group: Arc<str>,
+        kind: Arc<str>,
+        namespace: Option<Arc<str>>,
+        name: Arc<str>,
+    },
 }
 
 /// What documents are joined with objects by.
@@ -101,7 +115,7 @@ pub(crate) fn classify(path: &RepoPath, index: usize, reading: Reading) -> Conte
         value
             .and_then(Value::as_str)
             .filter(|text| !text.is_empty())
-            .map(Box::<str>::from)
+            .map(Arc::<str>::from)
     };
     let metadata = reading.value.get("metadata");
     let api_version = text(reading.value.get("apiVersion"));
@@ -130,14 +144,12 @@ pub(crate) fn classify(path: &RepoPath, index: usize, reading: Reading) -> Conte
             return Content::Other(Lack { fields, line });
         }
     };
-    let group = api_version.split_once('/').map_or("", |(group, _)| group);
     Content::Document(Box::new(Document {
         path: path.clone(),
         index,
         line: reading.line,
         name_line,
-        written: Claim {
-            group: group.into(),
+        written: Written {
             kind,
             namespace: text(metadata.and_then(|metadata| metadata.get("namespace"))),
             name,
@@ -153,49 +165,60 @@ pub(crate) fn classify(path: &RepoPath, index: usize, reading: Reading) -> Conte
 impl Joining {
     /// Joins a document with its object and returns what it claims.
     pub(crate) fn join(&self, document: &mut Document) -> Claim {
-        let mut claim = document.written.clone();
-        document.join = self.find(&mut claim);
-        claim
+        let (join, namespace) = self.find(document);
+        document.join = join;
+        match &document.join {
+            Join::Object(id) => Claim::Object(id.clone()),
+            Join::UnknownKind | Join::NoNamespace | Join::NoObject => Claim::Written {
+                group: document.group().into(),
+                kind: Arc::clone(&document.written.kind),
+                namespace,
+                name: Arc::clone(&document.written.name),
+            },
+        }
     }
 
     /// Says whether the document's kind holds secrets.
     pub(crate) fn is_sensitive(&self, document: &Document) -> bool {
-        let Claim { group, kind, .. } = &document.written;
         self.catalog
-            .find(group, kind)
+            .find(document.group(), document.kind())
             .is_some_and(|known| known.sensitive)
     }
 
-    fn find(&self, claim: &mut Claim) -> Join {
-        let Some(known) = self.catalog.find(&claim.group, &claim.kind) else {
-            return Join::UnknownKind;
+    /// Returns the object of a document, and the namespace that it has in effect.
+    fn find(&self, document: &Document) -> (Join, Option<Arc<str>>) {
+        let Written {
+            kind,
+            namespace,
+            name,
+        } = &document.written;
+        let mut namespace = namespace.clone();
+        let Some(known) = self.catalog.find(document.group(), kind) else {
+            return (Join::UnknownKind, namespace);
         };
         if !known.namespaced {
-            claim.namespace = None;
-        } else if claim.namespace.is_none() {
-            claim.namespace = self.namespace.as_ref().map(|one| one.as_str().into());
-            if claim.namespace.is_none() {
-                return Join::NoNamespace;
+            namespace = None;
+        } else if namespace.is_none() {
+            namespace = self.namespace.as_ref().map(|one| one.as_str().into());
+            if namespace.is_none() {
+                return (Join::NoNamespace, None);
             }
         }
         // A name that SOPS encrypted is no name: such a document is never touched (SE-9).
         let is_sealed = |text: &str| text.starts_with("ENC[");
-        if is_sealed(&claim.name) || claim.namespace.as_deref().is_some_and(is_sealed) {
-            return Join::NoObject;
+        if is_sealed(name) || namespace.as_deref().is_some_and(is_sealed) {
+            return (Join::NoObject, namespace);
         }
-        let namespace = match claim.namespace.as_deref().map(Namespace::new) {
-            None => None,
-            Some(Ok(namespace)) => Some(namespace),
-            Some(Err(_)) => return Join::NoObject,
-        };
-        match ObjectName::new(&*claim.name) {
-            Ok(name) => Join::Object(ResourceId {
+        let valid = namespace.as_ref().map(Namespace::shared).transpose();
+        let join = match (valid, ObjectName::shared(name)) {
+            (Ok(namespace), Ok(name)) => Join::Object(ResourceId {
                 type_id: known.type_id.clone(),
                 namespace,
                 name,
             }),
-            Err(_) => Join::NoObject,
-        }
+            _ => Join::NoObject,
+        };
+        (join, namespace)
     }
 }
 
@@ -217,10 +240,29 @@ impl Document {
 
     /// Returns the document's name for messages: kind and name as they are written.
     pub fn title(&self) -> String {
-        let Claim { kind, name, .. } = &self.written;
-        match &self.written.namespace {
+        let Written {
+            kind,
+            namespace,
+            name,
+        } = &self.written;
+        match namespace {
             Some(namespace) => format!("{kind} {namespace}/{name}"),
             None => format!("{kind} {name}"),
+        }
+    }
+
+    /// Returns the API group as it is written.
+    fn group(&self) -> &str {
+        let version = self.api_version.split_once('/');
+        version.map_or("", |(group, _)| group)
+    }
+
+    /// Shares the texts that most documents have in common with the documents before.
+    pub(crate) fn share(&mut self, texts: &mut Texts) {
+        texts.share(&mut self.api_version);
+        texts.share(&mut self.written.kind);
+        if let Some(namespace) = &mut self.written.namespace {
+            texts.share(namespace);
         }
     }
 

@@ -1,5 +1,6 @@
 //! The whole folder as it was found, kept up to date at the cost of what changed.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use model::{
@@ -7,10 +8,12 @@ use model::{
     Refusal, RepoPath, ResourceId,
 };
 
-use super::document::{Claim, Document, Join, Joining};
+use super::document::{Claim, Document, Joining};
 use super::issue::{folder_issue, invalid_rules, sort, with_field};
+use super::prepared::{Prepared, read_file};
 use super::role::cannot_be_hidden;
-use super::scan::{Read, ScannedFile, needs_content, scan};
+use super::scan::ScannedFile;
+use super::texts::Texts;
 use crate::ignore::IgnoreRules;
 use crate::plan::FolderFacts;
 
@@ -29,9 +32,9 @@ pub struct Folder {
     rule_issues: Vec<Refusal>,
     files: Files,
     scanned: BTreeMap<RepoPath, ScannedFile>,
-    claims: HashMap<Claim, BTreeSet<Place>>,
+    claims: HashMap<Claim, Claimants>,
     disputed: BTreeSet<Claim>,
-    index: BTreeMap<ResourceId, Place>,
+    texts: Texts,
     faulty: BTreeSet<RepoPath>,
     /// The values files that documents name, each with how many name it.
     values_files: BTreeMap<RepoPath, usize>,
@@ -50,8 +53,34 @@ pub(crate) struct Shadow {
     pub(crate) rules: String,
 }
 
-/// Where a document stands.
+/// Where a document stands: its file, and its position there.
 type Place = (RepoPath, usize);
+
+/// The documents that claim one identity.
+#[derive(Debug, Clone)]
+enum Claimants {
+    /// One, as it should be.
+    One(Place),
+    /// Several, by path and position.
+    Several(BTreeSet<Place>),
+}
+
+impl Claimants {
+    fn first(&self) -> Option<&Place> {
+        match self {
+            Self::One(place) => Some(place),
+            Self::Several(places) => places.first(),
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Place> {
+        let (one, several) = match self {
+            Self::One(place) => (Some(place), None),
+            Self::Several(places) => (None, Some(places)),
+        };
+        one.into_iter().chain(several.into_iter().flatten())
+    }
+}
 
 /// A folder that may be written. [`Folder::accept`] is the only way to get one.
 #[derive(Debug, Clone, Copy)]
@@ -69,7 +98,7 @@ impl Folder {
             scanned: BTreeMap::new(),
             claims: HashMap::new(),
             disputed: BTreeSet::new(),
-            index: BTreeMap::new(),
+            texts: Texts::default(),
             faulty: BTreeSet::new(),
             values_files: BTreeMap::new(),
             facts: FolderFacts::default(),
@@ -86,8 +115,21 @@ impl Folder {
         path: FolderPath,
         joining: &Joining,
     ) -> Result<Self, ReadError> {
+        Self::read_prepared(tree, path, joining, Prepared::default())
+    }
+
+    /// Reads a folder from nothing, of which some files are scanned already.
+    ///
+    /// # Errors
+    /// Returns the content that could not be read.
+    pub fn read_prepared(
+        tree: FileTree<'_>,
+        path: FolderPath,
+        joining: &Joining,
+        prepared: Prepared,
+    ) -> Result<Self, ReadError> {
         let mut folder = Self::new(path);
-        folder.update(tree, joining)?;
+        folder.update_prepared(tree, joining, prepared)?;
         Ok(folder)
     }
 
@@ -107,6 +149,15 @@ impl Folder {
     /// Returns the content that could not be read; the folder is then as good as new, and the next update reads
     /// everything.
     pub fn update(&mut self, tree: FileTree<'_>, joining: &Joining) -> Result<(), ReadError> {
+        self.update_prepared(tree, joining, Prepared::default())
+    }
+
+    fn update_prepared(
+        &mut self,
+        tree: FileTree<'_>,
+        joining: &Joining,
+        mut prepared: Prepared,
+    ) -> Result<(), ReadError> {
         if self.scanned.is_empty() && self.joining != *joining {
             // Before anything is read, so that what is read needs not be joined a second time.
             self.joining = joining.clone();
@@ -114,15 +165,18 @@ impl Folder {
         let changes = tree.files.changes_since(&self.files);
         let result = if changes.iter().any(|change| self.holds_rules(&change.path)) {
             self.clear();
-            self.read_rules(tree)
-                .and_then(|()| self.take(tree, tree.files.changes_since(&Files::default())))
+            self.read_rules(tree).and_then(|()| {
+                let all = tree.files.changes_since(&Files::default());
+                self.take(tree, all, &mut prepared)
+            })
         } else {
-            self.take(tree, changes)
+            self.take(tree, changes, &mut prepared)
         };
         if let Err(error) = result {
             self.clear();
             return Err(error);
         }
+        self.texts.sweep();
         self.files = tree.files.clone();
         if self.joining != *joining {
             self.joining = joining.clone();
@@ -174,39 +228,26 @@ impl Folder {
         };
     }
 
-    fn take(&mut self, tree: FileTree<'_>, changes: Vec<FileChange>) -> Result<(), ReadError> {
+    fn take(
+        &mut self,
+        tree: FileTree<'_>,
+        changes: Vec<FileChange>,
+        prepared: &mut Prepared,
+    ) -> Result<(), ReadError> {
         for FileChange { path, entry } in changes {
             let Some(below) = self.path.strip(&path).map(str::to_owned) else {
                 continue;
             };
             self.remove(&path);
             if let Some(entry) = entry.filter(|_| !self.is_hidden(&below)) {
-                let file = self.read_file(tree, &path, &below, &entry)?;
+                let file = match prepared.take(&path) {
+                    Some(file) => file,
+                    None => read_file(&self.path, &path, &below, &entry, tree.contents)?,
+                };
                 self.insert(path, file);
             }
         }
         Ok(())
-    }
-
-    fn read_file(
-        &self,
-        tree: FileTree<'_>,
-        path: &RepoPath,
-        below: &str,
-        entry: &FileEntry,
-    ) -> Result<ScannedFile, ReadError> {
-        let content = match entry {
-            FileEntry::Regular { content, .. } if needs_content(below, entry) => {
-                Some(tree.contents.read(content)?)
-            }
-            FileEntry::Regular { .. } | FileEntry::Symlink | FileEntry::Submodule => None,
-        };
-        let read = match &content {
-            Some(Content::Bytes(bytes)) => Read::Bytes(bytes),
-            Some(Content::TooLarge { .. }) => Read::TooLarge,
-            None => Read::Bytes(&[]),
-        };
-        Ok(scan(&self.path, path, below, entry, read))
     }
 
     fn insert(&mut self, path: RepoPath, mut file: ScannedFile) {
@@ -219,6 +260,7 @@ impl Folder {
             *self.values_files.entry(named.clone()).or_default() += 1;
         }
         for document in &mut file.documents {
+            document.share(&mut self.texts);
             let claim = self.joining.join(document);
             self.claim(claim, document);
         }
@@ -242,7 +284,7 @@ impl Folder {
         }
         for mut document in file.documents {
             let claim = self.joining.join(&mut document);
-            self.give_up(&claim, &document);
+            self.give_up(claim, &document);
         }
     }
 
@@ -250,35 +292,36 @@ impl Folder {
     fn claim(&mut self, claim: Claim, document: &Document) {
         self.facts.add(document);
         let place = (document.path.clone(), document.index);
-        let places = self.claims.entry(claim.clone()).or_default();
-        places.insert(place.clone());
-        if places.len() > 1 {
-            self.disputed.insert(claim);
-        }
-        let is_first = places.first() == Some(&place);
-        if let (true, Join::Object(id)) = (is_first, &document.join) {
-            self.index.insert(id.clone(), place);
+        match self.claims.entry(claim) {
+            Entry::Vacant(vacant) => {
+                vacant.insert(Claimants::One(place));
+            }
+            Entry::Occupied(mut occupied) => {
+                self.disputed.insert(occupied.key().clone());
+                let mut places = match occupied.get_mut() {
+                    Claimants::One(other) => BTreeSet::from([other.clone()]),
+                    Claimants::Several(places) => std::mem::take(places),
+                };
+                places.insert(place);
+                occupied.insert(Claimants::Several(places));
+            }
         }
     }
 
-    fn give_up(&mut self, claim: &Claim, document: &Document) {
+    fn give_up(&mut self, claim: Claim, document: &Document) {
         self.facts.subtract(document);
-        let Some(places) = self.claims.get_mut(claim) else {
+        let Entry::Occupied(mut occupied) = self.claims.entry(claim) else {
+            return;
+        };
+        let Claimants::Several(places) = occupied.get_mut() else {
+            occupied.remove();
             return;
         };
         places.remove(&(document.path.clone(), document.index));
-        if places.len() < 2 {
-            self.disputed.remove(claim);
-        }
-        let next = places.first().cloned();
-        if next.is_none() {
-            self.claims.remove(claim);
-        }
-        if let Join::Object(id) = &document.join {
-            match next {
-                Some(place) => drop(self.index.insert(id.clone(), place)),
-                None => drop(self.index.remove(id)),
-            }
+        let left = (places.len() < 2).then(|| places.pop_first()).flatten();
+        if let Some(place) = left {
+            self.disputed.remove(occupied.key());
+            occupied.insert(Claimants::One(place));
         }
     }
 
@@ -286,7 +329,6 @@ impl Folder {
     fn join_all(&mut self) {
         self.claims.clear();
         self.disputed.clear();
-        self.index.clear();
         self.facts = FolderFacts {
             files: self.facts.files,
             ..FolderFacts::default()
@@ -369,7 +411,7 @@ impl Folder {
     /// Reports each document whose identity an earlier one claims (IX-3).
     fn duplicates(&self, issues: &mut Vec<Refusal>) {
         for claim in &self.disputed {
-            let mut documents = self.claims[claim].iter().map(|place| self.at(place));
+            let mut documents = self.claims[claim].all().map(|place| self.at(place));
             let Some(first) = documents.next() else {
                 continue;
             };
@@ -426,7 +468,8 @@ impl AcceptedFolder<'_> {
 
     /// Returns the document of an object.
     pub fn find(&self, id: &ResourceId) -> Option<&Document> {
-        self.0.index.get(id).map(|place| self.0.at(place))
+        let claimants = self.0.claims.get(&Claim::Object(id.clone()))?;
+        claimants.first().map(|place| self.0.at(place))
     }
 
     /// Returns the documents of a file, or `None` where the file is no YAML of the folder.
@@ -435,9 +478,12 @@ impl AcceptedFolder<'_> {
         file.managed.then_some(&file.documents)
     }
 
-    /// Returns the objects that have a document, by identity.
+    /// Returns the objects that have a document, in no particular order.
     pub fn objects(&self) -> impl Iterator<Item = &ResourceId> {
-        self.0.index.keys()
+        self.0.claims.keys().filter_map(|claim| match claim {
+            Claim::Object(id) => Some(id),
+            Claim::Written { .. } => None,
+        })
     }
 
     /// Returns the entries that the folder was read from.

@@ -6,8 +6,9 @@
 //! bytes. Builds (kustomize) are not read yet; a folder that has one is refused by name.
 //!
 //! Reading order: `role` (what a file is), [`document`](Document) (what a document is), `helm` (the values files it names),
-//! `scan` (one file), `index`
-//! (the whole folder); `issue` words the issues, `digest` stands for what documents say.
+//! `scan` (one file), `prepared` (files scanned ahead), `index`
+//! (the whole folder); `issue` words the issues, `digest` stands for what documents say, `texts` holds equal
+//! texts once.
 
 mod catalog;
 mod digest;
@@ -15,13 +16,16 @@ mod document;
 mod helm;
 mod index;
 mod issue;
+mod prepared;
 mod role;
 mod scan;
 #[cfg(test)]
 mod tests;
+mod texts;
 
 pub use catalog::{KnownType, TypeCatalog, built_in_types, custom_type};
 pub use digest::Digest;
 pub use document::{Document, Join, Joining};
 pub(crate) use index::Shadow;
 pub use index::{AcceptedFolder, Folder};
+pub use prepared::Prepared;

@@ -112,7 +112,7 @@ fn beside(root: RenderRoot<'_>, subject: Subject<'_>) -> Result<RepoPath, Unplac
     ));
     let more = [
         id.namespace.as_ref().map(ToString::to_string),
-        Some(id.type_id.group.clone()).filter(|group| !group.is_empty()),
+        Some(id.type_id.group.to_string()).filter(|group| !group.is_empty()),
     ];
     for part in more.into_iter().flatten() {
         names.extend(names.last().map(|name| format!("{name}-{part}")));

@@ -36,9 +36,10 @@ pub struct Subject<'a> {
     pub labels: Option<&'a Map<String, Value>>,
 }
 
-impl<'a> From<&'a DesiredObject> for Subject<'a> {
-    fn from(object: &'a DesiredObject) -> Self {
-        let metadata = object.value().get("metadata");
+impl<'a> Subject<'a> {
+    /// Takes what an object's place depends on; `value` is the object's own.
+    pub fn of(object: &'a DesiredObject, value: &'a Map<String, Value>) -> Self {
+        let metadata = value.get("metadata");
         Self {
             served: object.served(),
             id: object.id(),

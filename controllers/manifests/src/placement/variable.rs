@@ -57,8 +57,8 @@ impl Variable {
                 Some(namespace) => namespace.as_str().into(),
                 None => fallback.as_deref().unwrap_or(CLUSTER_SCOPE).into(),
             },
-            Self::Resource => served.type_id.resource.as_str().into(),
-            Self::Group => served.type_id.group.as_str().into(),
+            Self::Resource => (*served.type_id.resource).into(),
+            Self::Group => (*served.type_id.group).into(),
             Self::Version => served.version.as_str().into(),
             Self::ApiVersion if served.type_id.group.is_empty() => served.version.as_str().into(),
             Self::ApiVersion => {

@@ -66,8 +66,8 @@ pub(super) struct Whole {
 
 impl Whole {
     pub(super) fn of(type_id: &TypeId, value: &Value) -> Self {
-        let is_pod = type_id.group.is_empty() && type_id.resource == "pods";
-        let is_job = type_id.group == "batch" && type_id.resource == "jobs";
+        let is_pod = type_id.group.is_empty() && &*type_id.resource == "pods";
+        let is_job = &*type_id.group == "batch" && &*type_id.resource == "jobs";
         let host_network = value.pointer("/spec/hostNetwork") == Some(&Value::Bool(true));
         Self {
             is_pod,
@@ -236,7 +236,7 @@ fn container_requests(item: &Map<String, Value>) -> Option<Map<String, Value>> {
 /// Returns the labels that a Job and a ReplicationController without labels take from their template.
 pub(super) fn mirrored_labels<'a>(type_id: &TypeId, value: &'a Value) -> Option<&'a Value> {
     let takes_them = matches!(
-        (type_id.group.as_str(), type_id.resource.as_str()),
+        (&*type_id.group, &*type_id.resource),
         ("batch", "jobs") | ("", "replicationcontrollers")
     );
     takes_them

@@ -19,7 +19,7 @@ use super::policy::{Policy, PruneMode};
 use super::refuse;
 use super::seal::{self, Held, Sealed, Sealing};
 use super::texts::Texts;
-use super::wanted::{comparable, content, scaled, without_namespace};
+use super::wanted::{comparable, scaled, without_namespace};
 use super::wishes::{Wish, Wishes};
 use super::{Explanations, bootstrap, check};
 use crate::fidelity::divergences;
@@ -128,7 +128,7 @@ impl<'a, 's> Planner<'a, 's> {
         document: &Document,
         object: &DesiredObject,
     ) -> Result<Decision, ReadError> {
-        if document.digest == Digest::of(&*content(object)) {
+        if document.digest == Digest::from(object.content_digest()) {
             return Ok(Decision::NoChange);
         }
         let open = self.texts.open(&document.path)?;
@@ -308,7 +308,12 @@ impl<'a, 's> Planner<'a, 's> {
             folder: &self.policy.folder,
             root: None,
         };
-        let placed = match self.policy.placement.place(Subject::from(&**object), site) {
+        let value = object.value();
+        let placed = match self
+            .policy
+            .placement
+            .place(Subject::of(object, &value), site)
+        {
             Ok(placed) => placed,
             Err(why) => return Some(Decision::Refused(why.refusal(id))),
         };
@@ -336,7 +341,7 @@ impl<'a, 's> Planner<'a, 's> {
                 let Some((object, placed)) = self.placed.remove(&id) else {
                     continue;
                 };
-                let mut value = Value::Object(content(&object).into_owned());
+                let mut value = Value::Object(object.value());
                 if self.policy.serialize_namespace == Some(false) {
                     value = without_namespace(value);
                 }

@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 
 use super::defaults::Defaults;
 use super::outcome::SealReason;
-use super::wanted::{content, wanted, without_namespace};
+use super::wanted::{wanted, without_namespace};
 use crate::yaml;
 
 /// For whom a target's sensitive objects are encrypted, and what opens them again.
@@ -121,7 +121,7 @@ impl Sealing<'_> {
             // A merge by hand: sealing it again would hide that somebody has to decide.
             return Err(OpenError::MacMismatch.into());
         }
-        let plain = spelled(Value::Object(content(object).into_owned()), held);
+        let plain = spelled(Value::Object(object.value()), held);
         let key = self.encryption.fingerprint_key.as_ref();
         let standing = key.map(|key| document.standing(id, &plain, key));
         if standing == Some(Standing::Unchanged) {

@@ -5,8 +5,6 @@
 //! compared (D20). A default that the document does not write out is not added, and the document's own spelling
 //! of a value is kept (D27, in `settle`). Replicas that an autoscaler set are no difference (D27a).
 
-use std::borrow::Cow;
-
 use model::sanitize::{SERVER_OWNED_METADATA, is_bookkeeping_annotation, is_bookkeeping_label};
 use model::{DesiredObject, FilledField, Filler, WithheldField};
 use serde_json::{Map, Value};
@@ -20,7 +18,7 @@ use crate::yaml;
 
 /// Returns the value that the document should have. Its `apiVersion` is the document's own.
 pub(crate) fn wanted(document: &Value, desired: &DesiredObject, defaults: &Defaults) -> Value {
-    let mut value = Value::Object(content(desired).into_owned());
+    let mut value = Value::Object(desired.value());
     if let Some(version) = document.get("apiVersion") {
         value["apiVersion"] = version.clone();
     }
@@ -56,24 +54,6 @@ pub(crate) fn comparable(
     } else {
         without_namespace(value)
     }
-}
-
-/// Returns what a new document of the object holds. Items of a list answer come without their type, which no
-/// document may lack.
-pub(crate) fn content(desired: &DesiredObject) -> Cow<'_, Map<String, Value>> {
-    let value = desired.value();
-    if value.contains_key("apiVersion") && value.contains_key("kind") {
-        return Cow::Borrowed(value);
-    }
-    let served = desired.served();
-    let mut content = value.clone();
-    content
-        .entry("apiVersion")
-        .or_insert_with(|| Value::String(served.api_version()));
-    content
-        .entry("kind")
-        .or_insert_with(|| Value::String(served.kind.clone()));
-    Cow::Owned(content)
 }
 
 /// Copies what the server owns from the document, so that it stays as the person left it.
@@ -172,6 +152,7 @@ fn put_withheld(document: &Value, value: &mut Value, path: &[&str], live: &Value
 
 /// Returns the field that an autoscaler has taken over, where the document says something else (D27a).
 pub(crate) fn scaled(document: &Document, held: &Value, desired: &DesiredObject) -> Option<Scaled> {
+    let value = desired.value();
     desired.filled().iter().find_map(|field| {
         let Filler::Autoscaler { manager } = &field.by else {
             return None;
@@ -179,7 +160,7 @@ pub(crate) fn scaled(document: &Document, held: &Value, desired: &DesiredObject)
         let mut keys = field.path.iter();
         let held = keys.try_fold(held, |at, key| at.get(key))?;
         let (first, rest) = field.path.split_first()?;
-        let live = desired.value().get(first)?;
+        let live = value.get(first)?;
         let live = rest.iter().try_fold(live, |at, key| at.get(key))?;
         (!yaml::same(held, live)).then(|| Scaled {
             id: desired.id().clone(),

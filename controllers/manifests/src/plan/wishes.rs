@@ -71,16 +71,17 @@ pub(crate) fn add_swept(wishes: &mut Wishes, intents: &[Intent], folder: Accepte
             Intent::Upsert(_) | Intent::Remove { .. } | Intent::Replay(_) => None,
         })
         .collect();
+    if sweeps.is_empty() {
+        return;
+    }
     let protected: BTreeSet<&ResourceId> = sweeps
         .iter()
         .flat_map(|(_, protected)| *protected)
         .collect();
     for id in folder.objects() {
         let swept = sweeps.iter().any(|(collection, _)| collection.holds(id));
-        if swept && !protected.contains(id) {
-            wishes
-                .entry(id.clone())
-                .or_insert(Wish::Remove(RemovalCause::Sweep));
+        if swept && !wishes.contains_key(id) && !protected.contains(id) {
+            wishes.insert(id.clone(), Wish::Remove(RemovalCause::Sweep));
         }
     }
 }

@@ -113,7 +113,7 @@ impl Bed {
         let served = self
             .types
             .iter()
-            .find(|served| served.type_id.group == group && served.kind == kind)
+            .find(|served| *served.type_id.group == *group && served.kind == kind)
             .unwrap();
         let mut served = served.clone();
         served.version = api_version.rsplit('/').next().unwrap().to_owned();

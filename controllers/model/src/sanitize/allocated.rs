@@ -27,7 +27,7 @@ pub(super) fn take_out(
         value,
         withheld,
     };
-    match (served.type_id.group.as_str(), served.kind.as_str()) {
+    match (&*served.type_id.group, served.kind.as_str()) {
         ("", "Service") => taker.service(),
         ("", "PersistentVolumeClaim") => taker.bound("volumeName"),
         ("", "PersistentVolume") => taker.persistent_volume(),

@@ -41,7 +41,7 @@ fn generated(
     let secret_type = live.value.get("type").and_then(Value::as_str);
     let name = id.name.as_str();
     let leader = annotated("control-plane.alpha.kubernetes.io/leader");
-    match (id.type_id.group.as_str(), id.type_id.resource.as_str()) {
+    match (&*id.type_id.group, &*id.type_id.resource) {
         ("", "configmaps") if name == "kube-root-ca.crt" || name == "openshift-service-ca.crt" => {
             Some("root CA of the cluster")
         }

@@ -16,7 +16,7 @@ mod tests;
 use serde_json::{Map, Value};
 
 use crate::name::{Namespace, ObjectName, Uid};
-use crate::object::{ApplierOwner, DesiredObject, LeftOut, LiveObject};
+use crate::object::{ApplierOwner, DesiredObject, LeftOut, LiveObject, ObjectDigest, text_of};
 use crate::resource::ResourceId;
 
 pub use metadata::{SERVER_OWNED_METADATA, is_bookkeeping_annotation, is_bookkeeping_label};
@@ -42,8 +42,7 @@ pub fn sanitize(live: &LiveObject) -> Result<DesiredObject, LeftOut> {
             .unwrap_or_default()
             .to_owned()
     };
-    let mut value = live.value.clone();
-    value.remove("status");
+    let mut value = mirrored(live, metadata);
     let mut withheld = Vec::new();
     metadata::clean(&mut value, &mut withheld);
     allocated::take_out(&live.served, metadata, &mut value, &mut withheld);
@@ -57,13 +56,36 @@ pub fn sanitize(live: &LiveObject) -> Result<DesiredObject, LeftOut> {
             .and_then(Value::as_i64)
             .unwrap_or_default(),
         filled: filled::find(&live.served, metadata, &value),
-        value,
+        content: text_of(&value),
         withheld,
         applier: applier(metadata),
-        digest: String::new(),
+        digest: ObjectDigest::default(),
+        content_digest: ObjectDigest::default(),
         size: 0,
     }
     .seal())
+}
+
+/// Copies a live object, without the largest of what is taken out. Items of a list answer come without their type,
+/// which no document may lack.
+fn mirrored(live: &LiveObject, metadata: &Map<String, Value>) -> Map<String, Value> {
+    let copied = |map: &Map<String, Value>, leave: &[&str]| {
+        let kept = map.iter().filter(|(key, _)| !leave.contains(&key.as_str()));
+        kept.map(|(key, value)| (key.clone(), value.clone()))
+            .collect::<Map<_, _>>()
+    };
+    let mut value = copied(&live.value, &["metadata", "status"]);
+    value.insert(
+        "metadata".to_owned(),
+        Value::Object(copied(metadata, &["managedFields"])),
+    );
+    value
+        .entry("apiVersion")
+        .or_insert_with(|| Value::String(live.served.api_version()));
+    value
+        .entry("kind")
+        .or_insert_with(|| Value::String(live.served.kind.clone()));
+    value
 }
 
 /// Reads the identity of a live object, also of one that is left out or being deleted.

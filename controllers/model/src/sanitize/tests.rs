@@ -21,7 +21,7 @@ fn live(group: &str, resource: &str, kind: &str, value: Value) -> LiveObject {
 }
 
 fn value(live: &LiveObject) -> Value {
-    Value::Object(sanitize(live).unwrap().value)
+    Value::Object(sanitize(live).unwrap().value())
 }
 
 fn withheld(live: &LiveObject) -> Vec<String> {
@@ -80,6 +80,21 @@ fn d20_takes_out_what_the_server_owns_and_keeps_every_other_field() {
 }
 
 #[test]
+fn an_item_of_a_list_answer_gets_its_type() {
+    let object = live(
+        "apps",
+        "deployments",
+        "Deployment",
+        json!({"metadata": {"name": "a", "namespace": "b"}}),
+    );
+    let value = value(&object);
+    assert_eq!(
+        (&value["apiVersion"], &value["kind"]),
+        (&json!("apps/v1"), &json!("Deployment"))
+    );
+}
+
+#[test]
 fn pj_4_a_map_that_loses_its_last_entry_is_absent() {
     let object = live(
         "",
@@ -90,7 +105,7 @@ fn pj_4_a_map_that_loses_its_last_entry_is_absent() {
     );
     assert_eq!(
         value(&object),
-        json!({"metadata": {"name": "a", "namespace": "b"}})
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "b"}})
     );
 }
 
@@ -195,7 +210,10 @@ fn d20_a_namespace_has_no_spec_of_its_own() {
         "Namespace",
         json!({"metadata": {"name": "n"}, "spec": {"finalizers": ["kubernetes"]}}),
     );
-    assert_eq!(value(&object), json!({"metadata": {"name": "n"}}));
+    assert_eq!(
+        value(&object),
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}})
+    );
 }
 
 #[test]
@@ -246,7 +264,7 @@ fn the_digest_follows_content_and_nothing_else() {
             "ConfigMap",
             json!({"metadata": {"name": "a", "namespace": "b", "resourceVersion": version}, "data": {"k": data}}),
         );
-        sanitize(&object).unwrap().digest().to_owned()
+        sanitize(&object).unwrap().digest()
     };
     assert_eq!(at("1", "x"), at("2", "x"));
     assert_ne!(at("1", "x"), at("1", "y"));
@@ -298,7 +316,7 @@ fn d27a_replicas_that_a_controller_scaled_are_nobodys() {
         filled(&shared).is_empty(),
         "somebody else says the same number"
     );
-    let digest = |live: &LiveObject| sanitize(live).unwrap().digest().to_owned();
+    let digest = |live: &LiveObject| sanitize(live).unwrap().digest();
     assert_ne!(
         digest(&scaled),
         digest(&by_a_person),

@@ -1,9 +1,12 @@
 //! `gitops-reverser analyze`: whether a folder on disk can be mirrored into, and which folders in it can.
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use anyhow::Context as _;
-use manifests::folder::{Folder, Joining};
+use manifests::folder::{Folder, Joining, Prepared};
 use model::{Directory, FileTree, Files, FolderPath, Node};
 use serde_json::json;
 
@@ -25,7 +28,9 @@ pub(super) fn run(arguments: &Analyze) -> Result<Verdict, Problem> {
         namespace: None,
     };
     let disk = Disk::read(&arguments.folder, &FolderPath::root())?;
-    let whole = Folder::read(disk.tree(), FolderPath::root(), &joining)
+    let root = FolderPath::root();
+    let prepared = scan(&disk, &root);
+    let whole = Folder::read_prepared(disk.tree(), root, &joining, prepared)
         .context("cannot read the folder")?;
     let mut folders = Vec::new();
     find_folders(
@@ -52,6 +57,32 @@ pub(super) fn run(arguments: &Analyze) -> Result<Verdict, Problem> {
     } else {
         Verdict::Refused
     })
+}
+
+/// Scans the files of a folder on all processors.
+fn scan(disk: &Disk, folder: &FolderPath) -> Prepared {
+    let files = disk.tree().files.changes_since(&Files::default());
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    // Small pieces, so that nobody waits for one who got the large files.
+    let pieces = files.chunks(64).collect::<Vec<_>>();
+    let next = AtomicUsize::new(0);
+    let mut scanned = Prepared::default();
+    thread::scope(|scope| {
+        let work = || {
+            let mut scanned = Prepared::default();
+            while let Some(piece) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) {
+                scanned.extend(Prepared::scan(folder, piece, disk));
+            }
+            scanned
+        };
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        scanned.extend(work());
+        // What a thread that panicked left undone is read again, one by one.
+        for other in others {
+            scanned.extend(other.join().unwrap_or_default());
+        }
+    });
+    scanned
 }
 
 fn judge(folder: &Folder) -> FolderReport {

@@ -16,6 +16,8 @@ use model::{
 
 /// The largest file whose content is read, as in the operator.
 const LARGEST_FILE: u64 = repository::LARGEST_FILE;
+/// Room for most files, so that they are read at once.
+const TYPICAL_FILE: usize = 8 << 10;
 /// The deepest nesting that is looked into.
 const DEEPEST: usize = 128;
 
@@ -185,13 +187,13 @@ impl Contents for Disk {
         let read = || -> io::Result<Content> {
             let path = path.ok_or(io::ErrorKind::NotFound)?;
             let file = File::open(path)?;
-            let size = file.metadata()?.len();
-            if size > LARGEST_FILE {
+            let mut bytes = Vec::with_capacity(TYPICAL_FILE);
+            // One byte more than may be, to tell a file that is too large, or grows while it is read.
+            (&file).take(LARGEST_FILE + 1).read_to_end(&mut bytes)?;
+            if bytes.len() as u64 > LARGEST_FILE {
+                let size = file.metadata()?.len();
                 return Ok(Content::TooLarge { size });
             }
-            let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default() + 1);
-            // Bounded once more, because a file can grow while it is read.
-            file.take(LARGEST_FILE).read_to_end(&mut bytes)?;
             Ok(Content::Bytes(bytes.into()))
         };
         read().map_err(|error| ReadError {

@@ -99,7 +99,7 @@ impl Types {
         let known = self
             .served
             .iter()
-            .find(|served| served.type_id.group == group && served.kind == kind)?;
+            .find(|served| *served.type_id.group == *group && served.kind == kind)?;
         Some(ServedType {
             version: version.to_owned(),
             ..known.clone()

@@ -326,8 +326,8 @@ impl RetainedReport {
 impl ObjectReport {
     pub(super) fn of(id: &ResourceId) -> Self {
         Self {
-            group: id.type_id.group.clone(),
-            resource: id.type_id.resource.clone(),
+            group: id.type_id.group.to_string(),
+            resource: id.type_id.resource.to_string(),
             namespace: id.namespace.as_ref().map(ToString::to_string),
             name: id.name.to_string(),
         }

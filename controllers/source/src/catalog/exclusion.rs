@@ -25,8 +25,11 @@ const NEVER_MIRRORED: &[(&str, &str)] = &[
 
 /// Says whether the type is never mirrored.
 pub fn is_excluded(type_id: &TypeId, excluded_groups: &[String]) -> bool {
-    let id = (type_id.group.as_str(), type_id.resource.as_str());
-    NEVER_MIRRORED.contains(&id) || excluded_groups.contains(&type_id.group)
+    let id = (&*type_id.group, &*type_id.resource);
+    NEVER_MIRRORED.contains(&id)
+        || excluded_groups
+            .iter()
+            .any(|group| **group == *type_id.group)
 }
 
 #[cfg(test)]

@@ -144,7 +144,7 @@ impl GroupVersion {
 
     fn judge(&self, group: &str, version: &str, policy: &Policy, catalog: &mut Catalog) {
         for (name, known) in &self.resources {
-            let type_id = TypeId::new(group, name);
+            let type_id = TypeId::new(group, name.as_str());
             let trusted = self.trusted && known.vanished_at.is_none();
             let shared = self.shares_its_kind(name, &known.facts);
             let followability =

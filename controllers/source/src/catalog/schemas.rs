@@ -146,7 +146,7 @@ fn kinds(of: &GroupVersionScan, document: &Value) -> Vec<KindSchema> {
         let schema = schemas.and_then(|schemas| schemas.values().find(describes));
         let schema = schema.filter(|schema| says_something(schema));
         found.extend(schema.map(|schema| KindSchema {
-            type_id: TypeId::new(&of.group, resource),
+            type_id: TypeId::new(of.group.as_str(), resource.as_str()),
             version: of.version.clone(),
             schema: without_descriptions(schema),
         }));

@@ -97,14 +97,14 @@ fn select(
 }
 
 fn names(name: &str, type_id: &TypeId) -> bool {
-    name == EVERY || name == type_id.resource
+    name == EVERY || name == &*type_id.resource
 }
 
 fn in_groups(item: &ItemDeclaration, type_id: &TypeId) -> bool {
     given(&item.api_groups).is_none_or(|groups| {
         groups
             .iter()
-            .any(|group| group == EVERY || *group == type_id.group)
+            .any(|group| group == EVERY || **group == *type_id.group)
     })
 }
 

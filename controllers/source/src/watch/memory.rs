@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{DesiredObject, ResourceId, Uid};
+use model::{DesiredObject, ObjectDigest, ResourceId, Uid};
 
 /// What was last accepted, by object. As large as the collection, and no larger: an object that is gone is
 /// forgotten.
@@ -13,7 +13,10 @@ pub(super) struct Memory(BTreeMap<ResourceId, Known>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Known {
     /// Its content, by digest.
-    Present { uid: Option<Uid>, digest: String },
+    Present {
+        uid: Option<Uid>,
+        digest: ObjectDigest,
+    },
     /// Its removal, while the object itself still waits for finalizers.
     Going { uid: Option<Uid> },
 }
@@ -23,7 +26,7 @@ impl Known {
     pub(super) fn present(object: &DesiredObject) -> Self {
         Self::Present {
             uid: object.uid().cloned(),
-            digest: object.digest().to_owned(),
+            digest: object.digest(),
         }
     }
 }
@@ -38,7 +41,7 @@ impl Memory {
     pub(super) fn has(&self, object: &DesiredObject) -> bool {
         match self.0.get(object.id()) {
             Some(Known::Present { uid, digest }) => {
-                uid.as_ref() == object.uid() && digest == object.digest()
+                uid.as_ref() == object.uid() && *digest == object.digest()
             }
             Some(Known::Going { .. }) | None => false,
         }

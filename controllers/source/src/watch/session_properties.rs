@@ -275,7 +275,7 @@ impl Run {
                 self.mirror.retain(|name, _| kept.contains(name));
                 for object in &set.objects {
                     self.mirror
-                        .insert(object.id().name.to_string(), content(object.value()));
+                        .insert(object.id().name.to_string(), content(&object.value()));
                 }
                 self.last.clear();
                 self.session.accepted(receipt);
@@ -292,8 +292,8 @@ impl Run {
         let (id, version) = match change {
             Change::Upsert { object, .. } => {
                 let name = object.id().name.to_string();
-                let before = self.mirror.insert(name, content(object.value()));
-                let is_change = before != Some(content(object.value()));
+                let before = self.mirror.insert(name, content(&object.value()));
+                let is_change = before != Some(content(&object.value()));
                 // The same content again is only a change when the object is another one.
                 let is_new = matches!(
                     change,

@@ -60,10 +60,8 @@ impl Sink for Recorder {
         let operation = delivery.change.operation().as_str();
         let line = match &delivery.change {
             Change::Upsert { object, .. } => {
-                let content = object
-                    .value()
-                    .get("data")
-                    .and_then(|data| data.get("content"));
+                let value = object.value();
+                let content = value.get("data").and_then(|data| data.get("content"));
                 let content = content.and_then(|content| content.as_str()).unwrap_or("-");
                 format!("{operation} {name} {content}")
             }

@@ -76,7 +76,7 @@ pub(super) fn built_in(value: &Value) -> RepoPath {
         .namespace
         .as_ref()
         .map_or("_cluster", |namespace| namespace.as_str());
-    let group = match id.type_id.group.as_str() {
+    let group = match &*id.type_id.group {
         "" => String::new(),
         group => format!("{group}/"),
     };
@@ -140,7 +140,7 @@ fn pl_3(dice: &mut Dice) -> Option<Case> {
     let kind = Kind::draw(draft.dice);
     let served = kind.served();
     let resource = &served.type_id.resource;
-    let group = match served.type_id.group.as_str() {
+    let group = match &*served.type_id.group {
         "" => "other.example.com".to_owned(),
         group => group.to_owned(),
     };

@@ -213,7 +213,8 @@ impl<'a> Fixes<'a> {
             folder: &policy.folder,
             root: None,
         };
-        let placed = policy.placement.place(Subject::from(object), site);
+        let value = object.value();
+        let placed = policy.placement.place(Subject::of(object, &value), site);
         placed.is_ok_and(|placed| {
             self.ground.tree.files.get(&placed.path).is_none()
                 && !self.ground.tree.files.is_folder(&placed.path)
@@ -345,7 +346,7 @@ fn intent(case: &Case<'_>) -> Intent {
 fn resource(object: &DesiredObject) -> String {
     let id = &object.served().type_id;
     if id.group.is_empty() {
-        id.resource.clone()
+        id.resource.to_string()
     } else {
         format!("{}/{}", id.group, id.resource)
     }

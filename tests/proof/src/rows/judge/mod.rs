@@ -289,7 +289,8 @@ fn hides_secrets(case: &Case, outcome: &Outcome, after: &FilesInMemory) -> Resul
         let Intent::Upsert(object) = intent else {
             continue;
         };
-        let data = object.value().get("data").and_then(Value::as_object);
+        let held = object.value();
+        let data = held.get("data").and_then(Value::as_object);
         let data = data.filter(|_| object.is_sensitive());
         for value in data.into_iter().flatten().filter_map(|(_, v)| v.as_str()) {
             if value.len() > 8 && shown.contains(value) {

@@ -73,7 +73,7 @@ fn d27_the_record_is_what_the_api_server_answers() {
     let mut failed = Vec::new();
     for (kind, exchanges) in &answers.exchanges {
         let served = ServedType {
-            type_id: TypeId::new(&kind.group, &kind.resource),
+            type_id: TypeId::new(kind.group.as_str(), kind.resource.as_str()),
             version: kind.version.clone(),
             kind: kind.kind.clone(),
             namespaced: kind.namespaced,
