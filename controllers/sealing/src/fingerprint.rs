@@ -4,7 +4,8 @@
 //! canonical plaintext and the ciphertext beside it. Nobody without the key learns anything from it, not even
 //! that two documents hold the same. The ciphertext is covered so that a file put together from two versions,
 //! as merging does, is not taken for either of them. A plain hash of the ciphertext stands beside it: it tells such
-//! a file from one whose object has changed, also where the fingerprint was made with another key.
+//! a file from one whose object has changed. The key is named by a tag of it, so that a key that was lost is not
+//! taken for an object that has changed.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -21,7 +22,10 @@ type HmacSha256 = Hmac<Sha256>;
 
 const PREFIX: &str = "HMAC_SHA256,salt:";
 const DIGEST: &str = ",digest:";
+const KEY: &str = ",key:";
 const SEALED: &str = ",sealed:";
+/// What the tag of a key is made over.
+const TAGGED: &[u8] = b"gitops-reverser fingerprint key";
 
 /// The key of the fingerprints, kept in a Secret of the operator's namespace. Never printed.
 #[derive(Clone)]
@@ -34,6 +38,17 @@ impl FingerprintKey {
     /// Takes random bytes for a key. None if their number is another one.
     pub fn new(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(|key| Self(Zeroizing::new(key)))
+    }
+
+    /// Returns what tells this key from others, and nothing of the key.
+    fn tag(&self) -> String {
+        let mut mac = self.mac();
+        mac.update(TAGGED);
+        STANDARD.encode(&mac.finalize().into_bytes()[..9])
+    }
+
+    fn mac(&self) -> HmacSha256 {
+        HmacSha256::new_from_slice(&*self.0).expect("because HMAC takes a key of any length")
     }
 }
 
@@ -50,7 +65,7 @@ pub enum Standing {
     Unchanged,
     /// The document holds something else.
     Changed,
-    /// The document carries no fingerprint, as after every write of the real tool, or one of another form.
+    /// The document carries no fingerprint, as after every write of the real tool, or one of another form or key.
     Unknown,
 }
 
@@ -71,9 +86,10 @@ pub(crate) fn make(
     let salt: [u8; 16] = draw(random);
     let tag = authenticate(key, &salt, covered).finalize().into_bytes();
     format!(
-        "{PREFIX}{}{DIGEST}{}{SEALED}{}",
+        "{PREFIX}{}{DIGEST}{}{KEY}{}{SEALED}{}",
         STANDARD.encode(salt),
         STANDARD.encode(tag),
+        key.tag(),
         STANDARD.encode(hash(covered.ciphertext))
     )
 }
@@ -98,7 +114,14 @@ pub(crate) fn judge(key: &FingerprintKey, text: Option<&str>, covered: &Covered<
     let parts = text
         .and_then(|text| text.strip_prefix(PREFIX)?.split_once(DIGEST))
         .and_then(|(salt, rest)| {
-            let digest = rest.split_once(SEALED).map_or(rest, |(digest, _)| digest);
+            let rest = rest.split_once(SEALED).map_or(rest, |(before, _)| before);
+            let (digest, tag) = match rest.split_once(KEY) {
+                Some((digest, tag)) => (digest, Some(tag)),
+                None => (rest, None),
+            };
+            if tag.is_some_and(|tag| tag != key.tag()) {
+                return None;
+            }
             Some((STANDARD.decode(salt).ok()?, STANDARD.decode(digest).ok()?))
         });
     match parts {
@@ -111,8 +134,7 @@ pub(crate) fn judge(key: &FingerprintKey, text: Option<&str>, covered: &Covered<
 }
 
 fn authenticate(key: &FingerprintKey, salt: &[u8], covered: &Covered<'_>) -> HmacSha256 {
-    let mut mac =
-        HmacSha256::new_from_slice(&*key.0).expect("because HMAC takes a key of any length");
+    let mut mac = key.mac();
     let id = covered.id;
     feed(&mut mac, salt);
     feed(&mut mac, id.type_id.group.as_bytes());
@@ -219,7 +241,15 @@ mod tests {
             assert_eq!(is_of(&text, changed.ciphertext), !is_merged);
         }
         let stranger = FingerprintKey::new(&[2; 32]).unwrap();
-        assert_eq!(judged(&stranger, &wanted), Standing::Changed);
+        assert_eq!(judged(&stranger, &wanted), Standing::Unknown);
+        let tag = format!("{KEY}{}", key.tag());
+        assert!(text.contains(&tag));
+        let untagged = text.replace(&tag, "");
+        assert_eq!(judge(&key, Some(&untagged), &wanted), Standing::Unchanged);
+        assert_eq!(
+            judge(&stranger, Some(&untagged), &wanted),
+            Standing::Changed
+        );
         for text in [None, Some(""), Some("HMAC_SHA256,salt:?,digest:?")] {
             assert_eq!(judge(&key, text, &wanted), Standing::Unknown);
         }
