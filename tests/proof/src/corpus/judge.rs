@@ -84,6 +84,11 @@ impl Judge<'_> {
 
     fn text(mut self, answer: &Answer, effort: Effort) -> Result<()> {
         self.report.texts += 1;
+        let fields: [&[&str]; 2] = [&["metadata", "name"], &["spec"]];
+        let read = yaml::read_with(&self.text.bytes, &fields);
+        if read != yaml::parse_with(&self.text.bytes, &fields) {
+            self.wrong("what is read without the parser is not what the parser reads");
+        }
         let readings = match yaml::read(&self.text.bytes) {
             Ok(readings) => readings,
             Err(error) => {
