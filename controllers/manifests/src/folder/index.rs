@@ -264,6 +264,8 @@ impl Folder {
             let claim = self.joining.join(document);
             self.claim(claim, document);
         }
+        // A list that grew by one has room for four, and most files hold one document.
+        file.documents.shrink_to_fit();
         self.scanned.insert(path, file);
     }
 

@@ -1,13 +1,13 @@
 //! What a session remembers of what was handed over, one entry for each object of the collection.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use model::{DesiredObject, ObjectDigest, ResourceId, Uid};
 
 /// What was last accepted, by object. As large as the collection, and no larger: an object that is gone is
 /// forgotten.
 #[derive(Debug, Default)]
-pub(super) struct Memory(BTreeMap<ResourceId, Known>);
+pub(super) struct Memory(HashMap<ResourceId, Known>);
 
 /// What was last accepted of one object.
 #[derive(Debug, Clone, PartialEq, Eq)]
