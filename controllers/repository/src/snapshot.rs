@@ -92,13 +92,14 @@ impl Snapshots {
             Some(commit) => find_folder(objects, objects.commit(commit)?.tree, folder)?,
             None => None,
         };
-        let previous = self
-            .0
-            .iter()
-            .rev()
-            .filter(|(of, _)| of == folder)
-            .map(|(_, snapshot)| snapshot)
-            .max_by_key(|snapshot| snapshot.is_of(tree));
+        let of_folder = || {
+            let newest_first = self.0.iter().rev().filter(|(of, _)| of == folder);
+            newest_first.map(|(_, snapshot)| snapshot)
+        };
+        // The newest is the one that the next was most probably made from.
+        let previous = of_folder()
+            .find(|snapshot| snapshot.is_of(tree))
+            .or_else(|| of_folder().next());
         let same = |snapshot: &&Arc<TreeSnapshot>| {
             snapshot.commit.as_ref() == commit && snapshot.is_of(tree)
         };
