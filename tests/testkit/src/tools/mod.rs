@@ -40,13 +40,17 @@ pub enum Tool {
     Kustomize,
     /// The reference for encrypted files.
     Sops,
-    /// The judge of what YAML means to Kubernetes; the only program with code of ours.
+    /// The judge of what YAML means to Kubernetes, a program with code of ours.
     YamlOracle,
+    /// The judge of what kustomize folders build to, which asks the library of [`Tool::Kustomize`].
+    KustomizeOracle,
+    /// The same program with the library of kustomize 5.5.0.
+    KustomizeOracle55,
 }
 
 impl Tool {
     /// Every tool, in an order that brings a control plane up first.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Etcd,
         Self::KubeApiserver,
         Self::Kubectl,
@@ -55,6 +59,8 @@ impl Tool {
         Self::Kustomize,
         Self::Sops,
         Self::YamlOracle,
+        Self::KustomizeOracle,
+        Self::KustomizeOracle55,
     ];
 
     /// Returns the name of the program's file.
@@ -68,6 +74,8 @@ impl Tool {
             Self::Kustomize => "kustomize",
             Self::Sops => "sops",
             Self::YamlOracle => "yaml-oracle",
+            Self::KustomizeOracle => "kustomize-oracle",
+            Self::KustomizeOracle55 => "kustomize-oracle-5.5",
         }
     }
 }

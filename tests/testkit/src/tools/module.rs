@@ -19,41 +19,47 @@ struct Source {
     /// The folder of the module below `tests`.
     module: &'static str,
     package: &'static str,
+    /// The file that pins the versions, `go.mod` unless two sets of versions build one code.
+    versions: &'static str,
     /// The files of the module that hold code.
     code: &'static [&'static str],
 }
 
 fn source(tool: Tool) -> Source {
-    let (module, package, code): (_, _, &[&str]) = match tool {
-        Tool::Etcd => ("controlplane/etcd", "go.etcd.io/etcd/server/v3", &[]),
-        Tool::KubeApiserver => (KUBERNETES, "k8s.io/kubernetes/cmd/kube-apiserver", &[]),
-        Tool::Kubectl => (KUBERNETES, "k8s.io/kubernetes/cmd/kubectl", &[]),
-        Tool::KubeControllerManager => (
-            KUBERNETES,
-            "k8s.io/kubernetes/cmd/kube-controller-manager",
-            &[],
-        ),
-        Tool::Helm => ("controlplane/helm", "helm.sh/helm/v3/cmd/helm", &[]),
-        Tool::Kustomize => (
-            "controlplane/kustomize",
-            "sigs.k8s.io/kustomize/kustomize/v5",
-            &[],
-        ),
-        Tool::Sops => (
-            "controlplane/sops",
-            "github.com/getsops/sops/v3/cmd/sops",
-            &[],
-        ),
-        Tool::YamlOracle => ("oracle", ".", &["main.go"]),
-    };
-    Source {
+    let pinned = |module, package| Source {
         module,
         package,
+        versions: "go.mod",
+        code: &[],
+    };
+    let ours = |module, versions, code| Source {
+        module,
+        package: ".",
+        versions,
         code,
+    };
+    match tool {
+        Tool::Etcd => pinned("controlplane/etcd", "go.etcd.io/etcd/server/v3"),
+        Tool::KubeApiserver => pinned(KUBERNETES, "k8s.io/kubernetes/cmd/kube-apiserver"),
+        Tool::Kubectl => pinned(KUBERNETES, "k8s.io/kubernetes/cmd/kubectl"),
+        Tool::KubeControllerManager => {
+            pinned(KUBERNETES, "k8s.io/kubernetes/cmd/kube-controller-manager")
+        }
+        Tool::Helm => pinned("controlplane/helm", "helm.sh/helm/v3/cmd/helm"),
+        Tool::Kustomize => pinned(
+            "controlplane/kustomize",
+            "sigs.k8s.io/kustomize/kustomize/v5",
+        ),
+        Tool::Sops => pinned("controlplane/sops", "github.com/getsops/sops/v3/cmd/sops"),
+        Tool::YamlOracle => ours("oracle", "go.mod", &["main.go"]),
+        Tool::KustomizeOracle => ours(KUSTOMIZE_ORACLE, "go.mod", KUSTOMIZE_ORACLE_CODE),
+        Tool::KustomizeOracle55 => ours(KUSTOMIZE_ORACLE, "5.5.mod", KUSTOMIZE_ORACLE_CODE),
     }
 }
 
 const KUBERNETES: &str = "controlplane/kubernetes";
+const KUSTOMIZE_ORACLE: &str = "oracle/kustomize";
+const KUSTOMIZE_ORACLE_CODE: &[&str] = &["main.go", "schema.go"];
 
 /// Everything that decides what a program becomes.
 #[derive(Debug)]
@@ -70,8 +76,9 @@ impl Recipe {
     pub(super) fn of(tool: Tool) -> Result<Self> {
         let source = source(tool);
         let folder = tests_folder().join(source.module);
-        let go_mod = read(&folder.join("go.mod"))?;
-        let go_sum = read(&folder.join("go.sum"))?;
+        let versions = folder.join(source.versions);
+        let go_mod = read(&versions)?;
+        let go_sum = read(&versions.with_extension("sum"))?;
         let go = Go::find(&folder, wanted_version(&go_mod)?)?;
         let link_flags = link_flags(&go_mod)?;
 
@@ -102,6 +109,7 @@ impl Recipe {
 
         let mut arguments = vec!["build".to_owned()];
         arguments.extend(FLAGS.map(str::to_owned));
+        arguments.push(format!("-modfile={}", source.versions));
         arguments.extend(["-ldflags".to_owned(), link_flags, source.package.to_owned()]);
         let module = source.module.rsplit('/').next().unwrap_or_default();
         Ok(Self {
@@ -183,7 +191,9 @@ mod tests {
     #[test]
     fn a_module_holds_tools_and_pinned_versions_only() {
         for tool in Tool::ALL {
-            let go_mod = read(&tests_folder().join(source(tool).module).join("go.mod")).unwrap();
+            let source = source(tool);
+            let versions = tests_folder().join(source.module).join(source.versions);
+            let go_mod = read(&versions).unwrap();
             for (directive, rest) in directives(&go_mod) {
                 let allowed = match directive {
                     "module" | "go" | "tool" => true,
