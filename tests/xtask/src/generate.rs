@@ -2,6 +2,7 @@
 
 mod defaults;
 mod kinds;
+mod merge_keys;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -59,9 +60,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns what an API server is recorded to have: its kinds and their defaults. It takes an API server, so a
-/// check leaves it to a test.
-fn recorded() -> Result<[Generated; 2]> {
+/// Returns what an API server is recorded to have, its kinds and their defaults, and what kustomize merges. It takes
+/// an API server and a built program, so a check leaves it to tests.
+fn recorded() -> Result<[Generated; 3]> {
     let control_plane = ControlPlane::start()?;
     let file = |path: &str, content: String| Generated {
         path: path.to_owned(),
@@ -70,7 +71,11 @@ fn recorded() -> Result<[Generated; 2]> {
     // First, because asking about defaults plants objects.
     let kinds = kinds::record(&control_plane)?;
     let defaults = defaults::Answers::of(&control_plane)?.record()?;
-    Ok([file(kinds::PATH, kinds), file(defaults::PATH, defaults)])
+    Ok([
+        file(kinds::PATH, kinds),
+        file(defaults::PATH, defaults),
+        file(merge_keys::PATH, merge_keys::record()?),
+    ])
 }
 
 /// Returns whether every generated file is as it should be, and prints each that is not.

@@ -21,6 +21,8 @@ const SOAK_SECONDS: &str = "600";
 const ROWS_CASES: &str = "1000";
 /// How many of them go through the branch writer and the command as well.
 const TWIN_CASES: &str = "6";
+/// How many folders kustomize's library judges in each of its properties.
+const KUSTOMIZE_CASES: &str = "5000";
 /// The test programs with properties, beside the unit tests of the crates.
 const WITH_PROPERTIES: [&str; 2] = ["plan_properties", "yaml_properties"];
 
@@ -45,6 +47,17 @@ pub(super) fn rows(tally: &mut Tally) -> Result<()> {
         .env("ROWS_CASES", ROWS_CASES)
         .env("ROWS_SEED", seconds_since_1970()?.to_string())
         .env("TWIN_CASES", TWIN_CASES);
+    super::count(&mut command, tally)
+}
+
+/// Lets kustomize's library judge more folders, with a new seed that it prints.
+pub(super) fn kustomize(tally: &mut Tally) -> Result<()> {
+    let mut command = cargo();
+    command
+        .args(["test", "--workspace", "--test", "kustomize"])
+        .args(["--", "--nocapture"])
+        .env("KUSTOMIZE_CASES", KUSTOMIZE_CASES)
+        .env("KUSTOMIZE_SEED", seconds_since_1970()?.to_string());
     super::count(&mut command, tally)
 }
 

@@ -69,6 +69,7 @@ fn run_stages(arguments: &Arguments, report: &mut Report) {
     if arguments.long && arguments.filter.is_none() {
         report.stage("properties", long::properties);
         report.stage("rows", long::rows);
+        report.stage("kustomize", long::kustomize);
         report.stage("fuzz", long::fuzz);
         report.stage("kills", long::kills);
         report.stage("soak", long::soak);
