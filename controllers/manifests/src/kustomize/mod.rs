@@ -2,8 +2,160 @@
 //!
 //! A build is a pure function over the files of one commit: it reads nothing else, starts no program and fetches
 //! nothing. What kustomize cannot build is an error here too, and what is not modelled is refused by its name
-//! rather than rendered in part. Nothing here writes; a plan decides from suppliers what to change.
+//! rather than rendered in part. Nothing here writes; a plan decides from suppliers what to change. The model is
+//! kustomize 5.8.1.
 //!
-//! Reading order: [`node`] (what a render is made of).
+//! Reading order: [`node`] (what a render is made of) and `object`; `issue`; [`parse`] (a kustomization as a value);
+//! `path`, `cache`, `load`, `graph` and `survey` (which reads what); `manifest`, `scalar`, `folded` and `read`
+//! (manifests as kustomize reads them); `build`
+//! (the order of things) and what it calls: `generate` with [`generator`] (objects that are made of files), `patches`
+//! with [`merge`] (an object and a patch), `namespace`, `labels`, `annotations`, `replicas`, `images`,
+//! `references` and `referrers`.
 
+pub mod generator;
+pub mod merge;
 pub mod node;
+
+mod annotations;
+mod build;
+mod cache;
+mod field_spec;
+mod folded;
+mod generate;
+mod graph;
+mod image_reference;
+mod images;
+mod issue;
+mod labels;
+mod lines;
+mod load;
+mod manifest;
+mod namespace;
+mod object;
+mod pairs;
+pub mod parse;
+mod patches;
+mod path;
+mod read;
+mod references;
+mod referrers;
+mod replicas;
+mod scalar;
+mod selector;
+mod survey;
+#[cfg(test)]
+mod tests;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use model::{Actor, FileTree, FolderPath, RepoPath};
+
+pub use cache::Cache;
+pub use graph::{Generator, Graph, PatchFile, Reader, Resource, graph, graph_with};
+pub use issue::{BuildError, Feature, Issue};
+pub use load::Reads;
+pub use object::{Home, Id, Origin};
+
+use build::Builder;
+use graph::spelled;
+use issue::location;
+use load::Loader;
+use node::Node;
+
+/// What a folder builds to.
+#[derive(Debug, Clone)]
+pub struct Render {
+    /// The files that sites and origins name by number.
+    pub files: Vec<RepoPath>,
+    /// The objects, in the order in which they were read and generated.
+    pub objects: Vec<Rendered>,
+    /// What was looked at.
+    pub reads: Reads,
+}
+
+/// An object of a render.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rendered {
+    /// Where it came from.
+    pub origin: Origin,
+    /// What it says.
+    pub node: Node,
+    /// What its document or generator called it.
+    pub first: Id,
+    /// What it is called now.
+    pub id: Id,
+}
+
+impl Rendered {
+    /// Returns the namespace that the object names, where it names one.
+    pub fn namespace(&self) -> Option<&str> {
+        let namespace = self.node.get("metadata")?.get("namespace")?.as_str()?;
+        (!namespace.is_empty()).then_some(namespace)
+    }
+}
+
+/// Builds the kustomization of a folder.
+///
+/// # Errors
+/// Returns why there is no result: what is not modelled, what kustomize would not build either, or a file that
+/// could not be read.
+pub fn build(tree: FileTree<'_>, root: &FolderPath) -> Result<Render, BuildError> {
+    build_with(tree, root, &mut Cache::default())
+}
+
+/// Builds the kustomization of a folder, and parses only what was not parsed before.
+///
+/// # Errors
+/// Returns why there is no result, as [`build`] does.
+pub fn build_with(
+    tree: FileTree<'_>,
+    root: &FolderPath,
+    cache: &mut Cache,
+) -> Result<Render, BuildError> {
+    // What nobody thought of must not take the process down (GA-1).
+    catch_unwind(AssertUnwindSafe(|| build_unguarded(tree, root, cache)))
+        .unwrap_or_else(|_| Err(gave_up(root).into()))
+}
+
+fn build_unguarded(
+    tree: FileTree<'_>,
+    root: &FolderPath,
+    cache: &mut Cache,
+) -> Result<Render, BuildError> {
+    let mut loader = Loader::new(tree, cache);
+    let graph = Graph::survey(&mut loader, [root.clone()])?;
+    let issues = graph.issues(root);
+    if !issues.is_empty() {
+        return Err(BuildError::Refused(issues));
+    }
+    let built = Builder::new(&mut loader, &graph, root).build();
+    let objects = built.map_err(|error| match error {
+        BuildError::Refused(issues) => {
+            let issues = issues.into_iter();
+            BuildError::Refused(issues.map(|issue| spelled(issue, root)).collect())
+        }
+        BuildError::Unreadable(_) => error,
+    })?;
+    let objects = objects.into_iter().map(|object| Rendered {
+        origin: object.origin,
+        first: object.first_id(),
+        id: object.id(),
+        node: object.node,
+    });
+    let objects = objects.collect();
+    let (files, reads) = loader.finish();
+    Ok(Render {
+        files,
+        objects,
+        reads,
+    })
+}
+
+fn gave_up(root: &FolderPath) -> Issue {
+    let at = location(&build::fallback(root), 1, None);
+    let message = "the build gave up on something that nobody thought of";
+    Issue {
+        actor: Actor::Nobody,
+        ..Issue::of_author(Feature::RenderFailed, at, message, "report the folder")
+    }
+}

@@ -88,6 +88,56 @@ pub enum Content {
 }
 
 impl Node {
+    /// Makes a scalar.
+    pub fn scalar(value: impl Into<Value>, supplier: Supplier) -> Self {
+        Self {
+            supplier,
+            content: Content::Scalar(value.into()),
+        }
+    }
+
+    /// Makes an empty mapping.
+    pub fn mapping(supplier: Supplier) -> Self {
+        Self {
+            supplier,
+            content: Content::Mapping(BTreeMap::new()),
+        }
+    }
+
+    /// Says whether the value is null.
+    pub fn is_null(&self) -> bool {
+        matches!(self.content, Content::Scalar(Value::Null))
+    }
+
+    /// Returns the fields, where the value is a mapping.
+    pub fn fields(&self) -> Option<&BTreeMap<String, Self>> {
+        match &self.content {
+            Content::Mapping(fields) => Some(fields),
+            Content::Scalar(_) | Content::Sequence(_) => None,
+        }
+    }
+
+    /// Returns the fields to change, where the value is a mapping.
+    pub fn fields_mut(&mut self) -> Option<&mut BTreeMap<String, Self>> {
+        match &mut self.content {
+            Content::Mapping(fields) => Some(fields),
+            Content::Scalar(_) | Content::Sequence(_) => None,
+        }
+    }
+
+    /// Returns the items, where the value is a list.
+    pub fn items(&self) -> Option<&[Self]> {
+        match &self.content {
+            Content::Sequence(items) => Some(items),
+            Content::Scalar(_) | Content::Mapping(_) => None,
+        }
+    }
+
+    /// Returns the field of a mapping to change, where there is one.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Self> {
+        self.fields_mut()?.get_mut(key)
+    }
+
     /// Returns what the value says, without what supplied it.
     pub fn to_value(&self) -> Value {
         match &self.content {

@@ -36,11 +36,14 @@ mod tree;
 pub(crate) use align::counterparts;
 pub use edit::{EditError, edit};
 pub use emit::canonical;
+pub(crate) use event::Style;
 pub use event::SyntaxError;
 pub use framing::{append, remove};
 pub(crate) use place::Way;
 pub use place::{FieldPath, Places, Step};
 pub(crate) use repair::{RepairKind, repairs};
+pub(crate) use scalar::{leading_dot, number};
+pub(crate) use tree::{Document, Entry, Kind, Node};
 
 use serde_json::Value;
 
@@ -108,6 +111,33 @@ pub fn parse_with(text: &str, fields: &[&[&str]]) -> Result<Vec<Reading>, Syntax
 fn offset_of(document: &tree::Document, keys: &[&str]) -> usize {
     let steps = keys.iter().copied().map(place::PlaceStep::Key);
     place::offset_of(&document.root, steps).unwrap_or_else(|| document.first_byte())
+}
+
+/// The documents of a text with the positions of everything in them.
+pub(crate) struct Composed<'a> {
+    /// The documents.
+    pub(crate) documents: Vec<Document>,
+    /// The text that positions count in.
+    pub(crate) body: std::borrow::Cow<'a, str>,
+    /// How many bytes stand before it: those of a byte order mark.
+    pub(crate) before: usize,
+}
+
+/// Reads every document of a text as nodes with positions.
+///
+/// # Errors
+/// Returns where the text is not YAML.
+pub(crate) fn compose(text: &str) -> Result<Composed<'_>, SyntaxError> {
+    let prepared = text::Prepared::new(text);
+    Ok(Composed {
+        documents: compose::parse(&prepared.body, prepared.padded)?,
+        before: if text.starts_with(text::BYTE_ORDER_MARK) {
+            text::BYTE_ORDER_MARK.len_utf8()
+        } else {
+            0
+        },
+        body: prepared.body,
+    })
 }
 
 /// Reads the value of every document of a text.

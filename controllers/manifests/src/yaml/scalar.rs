@@ -140,7 +140,7 @@ fn is_not_a_number(text: &str) -> bool {
 }
 
 /// A float that starts with a dot, where an underscore must stand between two digits.
-fn leading_dot(text: &str) -> Option<Number> {
+pub(crate) fn leading_dot(text: &str) -> Option<Number> {
     let bytes = text.as_bytes();
     let digit = |index: usize| bytes.get(index).is_some_and(u8::is_ascii_digit);
     let separates = bytes
@@ -154,7 +154,8 @@ fn leading_dot(text: &str) -> Option<Number> {
     }
 }
 
-fn number(text: &str) -> Option<Number> {
+/// Reads a number that starts with a digit or a sign.
+pub(crate) fn number(text: &str) -> Option<Number> {
     let plain = text.replace('_', "");
     integer(&plain)
         .or_else(|| float(&plain))
