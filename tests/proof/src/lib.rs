@@ -13,6 +13,7 @@ pub mod change;
 pub mod corpus;
 pub mod dice;
 pub mod fuzz;
+pub mod kustomize;
 pub mod oracle;
 pub mod rows;
 pub mod vectors;
