@@ -29,7 +29,7 @@ pub struct DesiredObject {
     pub(crate) resource_version: String,
     pub(crate) generation: i64,
     /// What a document should hold, as JSON text: a fifth of the memory that the value itself takes.
-    #[serde(with = "as_value")]
+    #[serde(rename = "value", with = "as_value")]
     pub(crate) content: Box<[u8]>,
     pub(crate) withheld: Vec<WithheldField>,
     #[serde(default)]
@@ -40,8 +40,10 @@ pub struct DesiredObject {
     pub(crate) size: usize,
 }
 
-/// The first half of a SHA-256 of what an object says. All zeros where it is withheld.
+/// The first half of a SHA-256 of what an object says; in records in hex. All zeros, and an empty text, where it is
+/// withheld.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
 pub struct ObjectDigest([u8; 16]);
 
 /// A field that sanitising took out although a document may hold it, because a person may set it too: an
@@ -247,6 +249,23 @@ impl ObjectDigest {
     /// Returns the bytes.
     pub fn as_bytes(&self) -> &[u8; 16] {
         &self.0
+    }
+}
+
+impl From<ObjectDigest> for String {
+    fn from(digest: ObjectDigest) -> Self {
+        if digest == ObjectDigest::default() {
+            return Self::new();
+        }
+        digest.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+impl From<String> for ObjectDigest {
+    /// Reads a digest of a record. What is none equals no digest of an object.
+    fn from(text: String) -> Self {
+        let number = u128::from_str_radix(&text, 16).unwrap_or_default();
+        Self(number.to_be_bytes())
     }
 }
 

@@ -106,7 +106,7 @@ pub fn build(tree: FileTree<'_>, root: &FolderPath) -> Result<Render, BuildError
 /// Builds the kustomization of a folder, and parses only what was not parsed before.
 ///
 /// # Errors
-/// Returns why there is no result, as [`build`] does.
+/// Returns why there is no result, as [`build()`] does.
 pub fn build_with(
     tree: FileTree<'_>,
     root: &FolderPath,

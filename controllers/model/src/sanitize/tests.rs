@@ -351,3 +351,31 @@ fn d27_address_families_that_nobody_asked_for_are_filled_in() {
     let asked = service(json!({"f:spec": {"f:ipFamilies": {}, "f:ipFamilyPolicy": {}}}));
     assert!(filled(&asked).is_empty());
 }
+
+#[test]
+fn records_hold_objects_as_they_are_and_no_digest_of_what_is_withheld() {
+    let mut object = live(
+        "",
+        "configmaps",
+        "ConfigMap",
+        json!({"metadata": {"name": "a", "namespace": "b"}, "data": {"k": "v"}}),
+    );
+    let desired = sanitize(&object).unwrap();
+    let record = serde_json::to_value(&desired).unwrap();
+    assert_eq!(record["value"]["data"], json!({"k": "v"}));
+    assert_eq!(record["digest"].as_str().unwrap().len(), 32);
+    let read: crate::DesiredObject = serde_json::from_value(record).unwrap();
+    assert!(read == desired);
+    let served = std::sync::Arc::make_mut(&mut object.served);
+    served.sensitive = true;
+    let bare = sanitize(&object).unwrap().without_content();
+    let record = serde_json::to_value(&bare).unwrap();
+    assert_eq!(
+        record["value"],
+        json!({"apiVersion": "v1", "kind": "ConfigMap"})
+    );
+    assert_eq!(
+        (&record["digest"], &record["content_digest"]),
+        (&json!(""), &json!(""))
+    );
+}

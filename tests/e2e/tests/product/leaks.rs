@@ -227,6 +227,7 @@ fn check_record(record: &str) {
             if object["value"]["kind"] == "Secret" {
                 secrets += 1;
                 assert_eq!(digest, "", "a digest proves a guess: {}", object["id"]);
+                assert_eq!(object["content_digest"], "", "so does one of the value");
             } else if object["value"]["kind"] == "ConfigMap" {
                 others += 1;
                 assert_ne!(digest, "", "what is not sensitive keeps its digest");
