@@ -61,6 +61,24 @@ pub(crate) fn rename(
     Ok(())
 }
 
+/// Says whether entries reach a value, by the keys on the way to it; items of lists are `[]`.
+pub(crate) fn is_place(way: &[&str]) -> bool {
+    let in_list = match way {
+        [.., list, "[]", "image"] => LISTS.contains(list),
+        _ => false,
+    };
+    let is_field = |field: &&str| {
+        let keys = field
+            .split('/')
+            .flat_map(|key| match key.strip_suffix("[]") {
+                Some(list) => vec![list, "[]"],
+                None => vec![key],
+            });
+        keys.eq(way.iter().copied())
+    };
+    in_list || FIELDS.iter().any(is_field)
+}
+
 /// Collects the references in lists of containers.
 fn containers(node: &Node, trail: Trail<'_>, places: &mut Vec<Way>) -> Result<(), WrongShape> {
     match &node.content {

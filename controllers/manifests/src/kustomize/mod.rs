@@ -2,7 +2,7 @@
 //!
 //! A build is a pure function over the files of one commit: it reads nothing else, starts no program and fetches
 //! nothing. What kustomize cannot build is an error here too, and what is not modelled is refused by its name
-//! rather than rendered in part. Nothing here writes; a plan decides from suppliers what to change. The model is
+//! rather than rendered in part. Nothing here writes: a change is new bytes. The model is
 //! kustomize 5.8.1.
 //!
 //! Reading order: [`node`] (what a render is made of) and `object`; `issue`; [`parse`] (a kustomization as a value);
@@ -10,8 +10,9 @@
 //! (manifests as kustomize reads them); `build`
 //! (the order of things) and what it calls: `generate` with [`generator`] (objects that are made of files), `patches`
 //! with [`merge`] (an object and a patch), `namespace`, `labels`, `annotations`, `replicas`, `images`,
-//! `references` and `referrers`.
+//! `references` and `referrers`; [`mod@change`] (which inputs say what, for objects to be otherwise).
 
+pub mod change;
 pub mod generator;
 pub mod merge;
 pub mod node;

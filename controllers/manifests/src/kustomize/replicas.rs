@@ -8,7 +8,7 @@ use super::object::{Object, Trail};
 use super::parse::ReplicaEntry;
 
 /// The kinds whose count kustomize 5.8.1 writes, whatever their group.
-const KINDS: [&str; 4] = [
+pub(crate) const KINDS: [&str; 4] = [
     "Deployment",
     "ReplicationController",
     "ReplicaSet",

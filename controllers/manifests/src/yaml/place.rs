@@ -45,6 +45,11 @@ impl FieldPath {
         )
     }
 
+    /// Returns the way that takes these steps.
+    pub(crate) fn of_steps(steps: Vec<Step>) -> Self {
+        Self(steps)
+    }
+
     /// Returns the steps.
     pub fn steps(&self) -> &[Step] {
         &self.0

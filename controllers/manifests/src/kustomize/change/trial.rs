@@ -1,0 +1,231 @@
+//! The build with its inputs changed, compared with what is wanted (RV-2, RV-3).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use model::files::{Content, ReadError};
+use model::{
+    ContentId, Contents, FileEntry, FileTree, Files, FolderPath, Location, Refusal, RepoPath,
+};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::delta::{deltas, spelled};
+use super::refuse;
+use super::target::Edit;
+use super::text::edited;
+use crate::kustomize::cache::Cache;
+use crate::kustomize::issue::BuildError;
+use crate::kustomize::{Render, Rendered, build_with};
+use crate::yaml::same;
+
+/// What an object shall be.
+pub(super) struct Expected {
+    /// Its position in the build.
+    pub(super) at: usize,
+    /// All of it.
+    pub(super) wanted: Value,
+}
+
+/// Tries edits until those that remain do what they shall and nothing else.
+pub(super) struct Trial<'t> {
+    pub(super) tree: FileTree<'t>,
+    pub(super) root: &'t FolderPath,
+    pub(super) render: &'t Render,
+    pub(super) before: &'t [Value],
+    pub(super) expected: &'t BTreeMap<usize, Expected>,
+    pub(super) routes: &'t BTreeMap<usize, Vec<Edit>>,
+    pub(super) cache: &'t mut Cache,
+}
+
+/// What remains.
+#[derive(Default)]
+pub(super) struct Settled {
+    pub(super) files: BTreeMap<RepoPath, Vec<u8>>,
+    pub(super) refused: BTreeMap<usize, Refusal>,
+    wishes: BTreeSet<usize>,
+}
+
+/// Either new files or why they are not given out.
+type Attempt = Result<BTreeMap<RepoPath, Vec<u8>>, Box<Refusal>>;
+
+impl Trial<'_> {
+    /// Finds the components that can land together: all of them at once where that works, else half of them and then
+    /// the other half, down to single ones.
+    pub(super) fn settle(
+        &mut self,
+        components: Vec<BTreeSet<usize>>,
+    ) -> Result<Settled, BuildError> {
+        let mut settled = Settled::default();
+        let mut open = vec![&components[..]];
+        while let Some(part) = open.pop() {
+            if part.is_empty() {
+                continue;
+            }
+            let mut wishes = settled.wishes.clone();
+            wishes.extend(part.iter().flatten());
+            match self.attempt(&wishes)? {
+                Ok(files) => {
+                    settled.files = files;
+                    settled.wishes = wishes;
+                }
+                Err(refusal) if part.len() == 1 => {
+                    let refused = part[0].iter().map(|wish| (*wish, (*refusal).clone()));
+                    settled.refused.extend(refused);
+                }
+                Err(_) => {
+                    let (first, second) = part.split_at(part.len() / 2);
+                    open.extend([second, first]);
+                }
+            }
+        }
+        Ok(settled)
+    }
+
+    fn attempt(&mut self, wishes: &BTreeSet<usize>) -> Result<Attempt, BuildError> {
+        let mut edits: BTreeMap<&RepoPath, Vec<&Edit>> = BTreeMap::new();
+        for edit in wishes
+            .iter()
+            .filter_map(|wish| self.routes.get(wish))
+            .flatten()
+        {
+            let edits = edits.entry(&edit.target.file).or_default();
+            if !edits.iter().any(|known| known.target == edit.target) {
+                edits.push(edit);
+            }
+        }
+        let mut files = BTreeMap::new();
+        for (path, edits) in edits {
+            let text = self.text(path)?;
+            match edited(path, &text, &edits) {
+                Ok(after) if after == text => {}
+                Ok(after) => {
+                    files.insert(path.clone(), after.into_bytes());
+                }
+                Err(failure) => {
+                    let refusal = refuse::not_editable(failure.at, &failure.problem);
+                    return Ok(Err(Box::new(refusal)));
+                }
+            }
+        }
+        Ok(match self.verify(&files, wishes)? {
+            None => Ok(files),
+            Some((problem, field)) => {
+                let first = files.keys().next();
+                let fallback = || self.render.files[0].clone();
+                let at = Location {
+                    path: first.cloned().unwrap_or_else(fallback),
+                    line: None,
+                    field,
+                };
+                Err(Box::new(refuse::not_verified(at, problem)))
+            }
+        })
+    }
+
+    /// Returns a text that an edit was found for, and which is one therefore.
+    fn text(&self, path: &RepoPath) -> Result<String, ReadError> {
+        let Some(FileEntry::Regular { content, .. }) = self.tree.files.get(path) else {
+            return Ok(String::new());
+        };
+        Ok(match self.tree.contents.read(content)? {
+            Content::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Content::TooLarge { .. } => String::new(),
+        })
+    }
+
+    /// Builds again; returns what is not as it shall be, and in which field.
+    fn verify(
+        &mut self,
+        files: &BTreeMap<RepoPath, Vec<u8>>,
+        wishes: &BTreeSet<usize>,
+    ) -> Result<Option<(String, Option<String>)>, BuildError> {
+        let overlay = Overlay::new(self.tree, files);
+        let after = match build_with(overlay.tree(), self.root, self.cache) {
+            Ok(after) => after,
+            Err(BuildError::Refused(issues)) => {
+                let problem = format!("the folder would not build any more: {}", issues[0]);
+                return Ok(Some((problem, None)));
+            }
+            Err(error) => return Err(error),
+        };
+        let ids = |render: &Render| -> Vec<_> {
+            let objects = render.objects.iter();
+            objects.map(|object| object.id.clone()).collect()
+        };
+        if ids(self.render) != ids(&after) {
+            let problem = "the build would make other objects, or in another order";
+            return Ok(Some((problem.to_owned(), None)));
+        }
+        let wished: BTreeMap<usize, &Value> = wishes
+            .iter()
+            .filter_map(|wish| self.expected.get(wish))
+            .map(|expected| (expected.at, &expected.wanted))
+            .collect();
+        for (at, object) in after.objects.iter().enumerate() {
+            let is_wished = wished.contains_key(&at);
+            let wanted = wished.get(&at).copied().unwrap_or(&self.before[at]);
+            if !same(&object.node.to_value(), wanted) {
+                let field = deltas(&object.node, wanted)
+                    .first()
+                    .map(|it| spelled(&it.way));
+                return Ok(Some((moved(object, is_wished), field)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn moved(object: &Rendered, is_wished: bool) -> String {
+    let title = match object.namespace() {
+        Some(namespace) => format!("{} {namespace}/{}", object.id.kind, object.id.name),
+        None => format!("{} {}", object.id.kind, object.id.name),
+    };
+    match is_wished {
+        true => format!("the build would not make {title} what it is"),
+        false => format!("the edit would change {title} too"),
+    }
+}
+
+/// The files of a commit with some of them replaced.
+struct Overlay<'t> {
+    files: Files,
+    contents: BTreeMap<ContentId, Arc<[u8]>>,
+    below: FileTree<'t>,
+}
+
+impl<'t> Overlay<'t> {
+    fn new(below: FileTree<'t>, replaced: &BTreeMap<RepoPath, Vec<u8>>) -> Self {
+        let mut overlay = Self {
+            files: below.files.clone(),
+            contents: BTreeMap::new(),
+            below,
+        };
+        for (path, bytes) in replaced {
+            let content = ContentId::new(&Sha256::digest(bytes));
+            let entry = FileEntry::Regular {
+                content,
+                executable: false,
+            };
+            overlay.files.put(path, entry);
+            overlay.contents.insert(content, bytes.as_slice().into());
+        }
+        overlay
+    }
+
+    fn tree(&self) -> FileTree<'_> {
+        FileTree {
+            files: &self.files,
+            contents: self,
+        }
+    }
+}
+
+impl Contents for Overlay<'_> {
+    fn read(&self, id: &ContentId) -> Result<Content, ReadError> {
+        match self.contents.get(id) {
+            Some(bytes) => Ok(Content::Bytes(bytes.clone())),
+            None => self.below.contents.read(id),
+        }
+    }
+}
