@@ -1,10 +1,11 @@
 //! Entries that an overlay gets for what a base says that is never written (OV-11, D17).
 
+use model::RepoPath;
 use serde_json::{Map, Value, json};
 
 use super::image::read;
 use super::route::{Route, Stop};
-use super::target::{Part, Place, Says, Target};
+use super::target::{Part, Says, Written};
 use crate::kustomize::image_reference::ImageReference;
 use crate::kustomize::images::is_place;
 use crate::kustomize::parse::Kustomization;
@@ -69,15 +70,14 @@ impl Route<'_, '_> {
         self.say(target, Says::Value(entry));
     }
 
-    fn in_root(&self, way: Vec<Step>, part: Part) -> Target {
-        Target {
-            file: self.router.root_path().clone(),
-            place: Place::Value {
-                document: 0,
-                way,
-                part,
-            },
-        }
+    fn in_root(&self, way: Vec<Step>, part: Part) -> (RepoPath, Written) {
+        let document = 0;
+        let written = Written {
+            document,
+            way,
+            part,
+        };
+        (self.router.root_path().clone(), written)
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::refuse;
 use super::route::{Route, Stop};
-use super::target::{Part, Place, Says};
+use super::target::{Part, Says};
 use crate::kustomize::image_reference::ImageReference;
 use crate::kustomize::node::{ImagePart, ImageParts, Site, Supplier};
 use crate::yaml::Step;
@@ -58,7 +58,7 @@ impl Route<'_, '_> {
         for part in differing {
             match (part.supplier, &part.wanted) {
                 (Some(ImagePart::Entry(site)), Some(wanted)) => {
-                    let (target, _) = self.value_at(*site, way)?;
+                    let target = self.value_at(*site, way)?;
                     self.say(target, Says::Value(Value::String(wanted.clone())));
                 }
                 (Some(ImagePart::Entry(site)), None) => return Err(self.pinned(*site, way)?),
@@ -93,11 +93,10 @@ impl Route<'_, '_> {
     }
 
     fn document_part(&mut self, way: &[Step], differing: Differing<'_>) -> Result<(), Stop> {
-        let mut target = self.target(way)?;
-        let Place::Value { part, .. } = &mut target.place;
-        *part = differing.part;
+        let (file, mut target) = self.target(way)?;
+        target.part = differing.part;
         let says = differing.wanted.map(Value::String);
-        self.say(target, says.map_or(Says::Nothing, Says::Value));
+        self.say((file, target), says.map_or(Says::Nothing, Says::Value));
         Ok(())
     }
 }

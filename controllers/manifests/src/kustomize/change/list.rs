@@ -3,7 +3,7 @@
 use super::delta::Item;
 use super::refuse;
 use super::route::{Route, Stop};
-use super::target::{Part, Place, Placed, Says};
+use super::target::{Part, Placed, Says};
 use crate::kustomize::node::{Node, Supplier};
 use crate::yaml::Step;
 
@@ -16,7 +16,7 @@ impl Route<'_, '_> {
         items: &[Item<'_>],
     ) -> Result<(), Stop> {
         let nodes = list.items().unwrap_or_default();
-        let mut target = self.target(way)?;
+        let (file, mut target) = self.target(way)?;
         let Some(written) = self.exact(list, way).cloned() else {
             return Err(self.foreign(&list.supplier, way)?);
         };
@@ -45,9 +45,8 @@ impl Route<'_, '_> {
             .map_or(0, <[Node]>::len);
         let present = (0..count).filter(|at| !removed.contains(at));
         let items = arranged(items, &own, present.collect());
-        let Place::Value { part, .. } = &mut target.place;
-        *part = Part::Items;
-        self.say(target, Says::Items(items));
+        target.part = Part::Items;
+        self.say((file, target), Says::Items(items));
         Ok(())
     }
 

@@ -6,11 +6,12 @@
 //! it was. Nothing is written here, no new object is placed and none is removed.
 //!
 //! Reading order: the types here, `delta` (in what an object differs), `source` (where values stand in texts), `route`
-//! with `image`, `list` and `entry` (which input says them), `target` (what is said to inputs), `text` (new bytes),
+//! with `image`, `list`, `entry` and `generated` (which input says them), `target` (what is said to inputs), `text` (new bytes),
 //! `trial` (built again), `refuse`.
 
 mod delta;
 mod entry;
+mod generated;
 mod image;
 mod list;
 mod refuse;

@@ -55,6 +55,17 @@ pub(super) fn not_sayable(at: Location, by: &str) -> Refusal {
     )
 }
 
+/// Refuses a new key that no single input of a generator would get.
+pub(super) fn no_input(at: Location) -> Refusal {
+    refusal(
+        IssueKind::UnplaceableEdit,
+        at,
+        Actor::Author,
+        "the generator has no single input that takes a new key".to_owned(),
+        "add the key to one of its inputs by hand",
+    )
+}
+
 /// Refuses a value of which nobody can tell where it is written.
 pub(super) fn unplaceable(at: Location) -> Refusal {
     let field = at.field.clone().unwrap_or_default();

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::delta::{Delta, Difference, deltas, spelled};
 use super::refuse;
 use super::source::{Source, below, way_in};
-use super::target::{Edit, Part, Place, Says, Target};
+use super::target::{Edit, Part, Place, Says, Target, Written};
 use crate::kustomize::cache::{Cache, index};
 use crate::kustomize::graph::Graph;
 use crate::kustomize::load::Loader;
@@ -163,15 +163,15 @@ impl Route<'_, '_> {
     fn follow(&mut self, delta: &Delta<'_>) -> Result<(), Stop> {
         let way = &delta.way[..];
         if self.object.origin.generated {
-            return self.generated(way);
+            return self.generated(way, &delta.difference);
         }
         match &delta.difference {
             Difference::Other(node, wanted) => self.other(way, node, wanted),
             Difference::Added(wanted) => self.added(way, wanted),
             Difference::Removed(node) => {
                 self.check_owned(node, way, true)?;
-                let target = self.target(way)?;
-                self.say(target, Says::Nothing);
+                let written = self.target(way)?;
+                self.say(written, Says::Nothing);
                 Ok(())
             }
             Difference::Items(list, items) => self.items(way, list, items),
@@ -229,7 +229,14 @@ impl Route<'_, '_> {
         }
     }
 
-    pub(super) fn say(&mut self, target: Target, says: Says) {
+    /// Notes what a value of YAML shall be.
+    pub(super) fn say(&mut self, (file, written): (RepoPath, Written), says: Says) {
+        self.note(file, Place::Value(written), says);
+    }
+
+    /// Notes what an input shall say.
+    pub(super) fn note(&mut self, file: RepoPath, place: Place, says: Says) {
+        let target = Target { file, place };
         let edit = Edit { target, says };
         if !self.edits.contains(&edit) {
             self.edits.push(edit);
@@ -273,7 +280,7 @@ impl Route<'_, '_> {
     }
 
     /// Returns where the document writes a value, or has to write it: in the nearest thing above it that it writes.
-    pub(super) fn target(&mut self, way: &[Step]) -> Result<Target, Stop> {
+    pub(super) fn target(&mut self, way: &[Step]) -> Result<(RepoPath, Written), Stop> {
         let Some(origin) = self.origin() else {
             return Err(self.foreign(&self.object.node.supplier.clone(), way)?);
         };
@@ -290,14 +297,12 @@ impl Route<'_, '_> {
             let at = self.router.location(origin, way)?;
             return Err(refuse::unplaceable(at).into());
         };
-        Ok(Target {
-            file: path,
-            place: Place::Value {
-                document: usize::try_from(self.object.origin.index).unwrap_or(usize::MAX),
-                way: written,
-                part: Part::Whole,
-            },
-        })
+        let written = Written {
+            document: usize::try_from(self.object.origin.index).unwrap_or(usize::MAX),
+            way: written,
+            part: Part::Whole,
+        };
+        Ok((path, written))
     }
 
     /// Returns the way in the document to a value of the build, written or not.
@@ -333,11 +338,6 @@ impl Route<'_, '_> {
         })
     }
 
-    fn generated(&mut self, way: &[Step]) -> Result<(), Stop> {
-        let supplier = below(&self.object.node, way).map(|node| node.supplier.clone());
-        Err(self.foreign(&supplier.unwrap_or(Supplier::Synthesised), way)?)
-    }
-
     /// Refuses a value for what supplies it.
     pub(super) fn foreign(&mut self, supplier: &Supplier, way: &[Step]) -> Result<Stop, ReadError> {
         let (by, site) = match supplier {
@@ -370,24 +370,30 @@ impl Route<'_, '_> {
         &mut self,
         site: Site,
         way: &[Step],
-    ) -> Result<(Target, Vec<Step>), Stop> {
-        let at = self.router.location(site, way)?;
-        if !self.router.is_writable(site) {
-            return Err(refuse::read_only(at, self.router.writable).into());
-        }
+    ) -> Result<(RepoPath, Written), Stop> {
+        let at = self.own_location(site, way)?;
         let text = self.router.text(&at.path)?;
-        let Some((document, written)) = text.and_then(|text| way_in(&text, site.at)) else {
+        let Some((document, way)) = text.and_then(|text| way_in(&text, site.at)) else {
             return Err(refuse::unplaceable(at).into());
         };
-        let target = Target {
-            file: at.path,
-            place: Place::Value {
+        let part = Part::Whole;
+        Ok((
+            at.path,
+            Written {
                 document,
-                way: written.clone(),
-                part: Part::Whole,
+                way,
+                part,
             },
-        };
-        Ok((target, written))
+        ))
+    }
+
+    /// Returns where an input stands, and refuses one that is never written.
+    pub(super) fn own_location(&mut self, site: Site, way: &[Step]) -> Result<Location, Stop> {
+        let at = self.router.location(site, way)?;
+        match self.router.is_writable(site) {
+            true => Ok(at),
+            false => Err(refuse::read_only(at, self.router.writable).into()),
+        }
     }
 
     /// Says how many replicas there shall be in the entry that says it now.
@@ -396,13 +402,12 @@ impl Route<'_, '_> {
             let at = self.router.location(site, way)?;
             return Err(refuse::not_sayable(at, "an entry of replicas").into());
         }
-        let (mut target, written) = self.value_at(site, way)?;
+        let (file, mut written) = self.value_at(site, way)?;
         // An entry without a count is pointed at as a whole.
-        if !matches!(written.last(), Some(Step::Key(key)) if key == "count") {
-            let Place::Value { way, .. } = &mut target.place;
-            way.push(Step::Key("count".to_owned()));
+        if !matches!(written.way.last(), Some(Step::Key(key)) if key == "count") {
+            written.way.push(Step::Key("count".to_owned()));
         }
-        self.say(target, Says::Value(wanted.clone()));
+        self.say((file, written), Says::Value(wanted.clone()));
         Ok(())
     }
 }

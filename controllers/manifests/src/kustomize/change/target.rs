@@ -27,14 +27,24 @@ pub(super) struct Target {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
     /// A value of YAML.
-    Value {
-        /// The document, counted from 0.
-        document: usize,
-        /// The way to the value.
-        way: Steps,
-        /// Which part of the value.
-        part: Part,
-    },
+    Value(Written),
+    /// The value in the line of an `envs:` file that starts at a byte.
+    Line(u32),
+    /// A line at the end of an `envs:` file that is not there yet, by its key.
+    NewLine(String),
+    /// All of the file.
+    Content,
+}
+
+/// A value of YAML, written or to be written.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Written {
+    /// The document, counted from 0.
+    pub(super) document: usize,
+    /// The way to the value.
+    pub(super) way: Steps,
+    /// Which part of the value.
+    pub(super) part: Part,
 }
 
 /// A part of a value.

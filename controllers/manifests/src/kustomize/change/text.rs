@@ -1,12 +1,14 @@
 //! What inputs shall say, as new bytes.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use model::{Location, RepoPath};
 use serde_json::{Map, Value};
 
 use super::delta::spelled;
-use super::target::{Edit, Part, Place, Placed, Says};
+use super::target::{Edit, Part, Place, Placed, Says, Written};
+use crate::kustomize::generator::edit;
 use crate::kustomize::image_reference::ImageReference;
 use crate::yaml::{self, Step};
 
@@ -17,46 +19,89 @@ pub(super) struct Failure {
     pub(super) problem: String,
 }
 
-/// Returns the text of a file in which some inputs say something else. Everything else keeps its bytes.
-pub(super) fn edited(path: &RepoPath, text: &str, edits: &[&Edit]) -> Result<String, Failure> {
-    let fail = |field: Option<String>, problem: String| Failure {
+/// Returns the bytes of a file in which some inputs say something else. Everything else keeps its bytes.
+pub(super) fn edited(path: &RepoPath, content: &[u8], edits: &[&Edit]) -> Result<Vec<u8>, Failure> {
+    let values: Vec<(&Written, &Says)> = edits
+        .iter()
+        .filter_map(|edit| match &edit.target.place {
+            Place::Value(written) => Some((written, &edit.says)),
+            Place::Line(_) | Place::NewLine(_) | Place::Content => None,
+        })
+        .collect();
+    let after = match values.len() {
+        0 => input(content, edits).ok_or((None, "the file cannot say the new value".to_owned())),
+        count if count == edits.len() => document(content, values),
+        _ => Err((
+            None,
+            "the file is read as manifests and by a generator".to_owned(),
+        )),
+    };
+    after.map_err(|(field, problem)| Failure {
         at: Location {
             path: path.clone(),
             line: None,
             field,
         },
         problem,
-    };
-    let values = yaml::values(text).map_err(|error| fail(None, error.to_string()))?;
-    let mut wanted: BTreeMap<usize, Value> = BTreeMap::new();
+    })
+}
+
+/// Changes what a generator reads, from the end on, so that places hold.
+fn input(content: &[u8], edits: &[&Edit]) -> Option<Vec<u8>> {
     let mut edits = edits.to_vec();
+    edits.sort_by_key(|edit| match edit.target.place {
+        Place::Line(start) => (0, std::cmp::Reverse(start)),
+        _ => (1, std::cmp::Reverse(0)),
+    });
+    edits.iter().try_fold(content.to_vec(), |content, edit| {
+        let value = match &edit.says {
+            Says::Value(value) => Some(value.as_str()?),
+            Says::Nothing => None,
+            Says::Items(_) => return None,
+        };
+        match (&edit.target.place, value) {
+            (Place::Line(start), Some(value)) => edit::env_with_value(&content, *start, value),
+            (Place::Line(start), None) => edit::env_without(&content, *start),
+            (Place::NewLine(key), Some(value)) => edit::env_with_new_line(&content, key, value),
+            (Place::Content, Some(value)) => edit::content_with_value(value),
+            (Place::Value(_) | Place::NewLine(_) | Place::Content, _) => None,
+        }
+    })
+}
+
+/// Why a document does not take an edit, and at which field.
+type Problem = (Option<String>, String);
+
+/// Changes values of YAML.
+fn document(content: &[u8], mut edits: Vec<(&Written, &Says)>) -> Result<Vec<u8>, Problem> {
+    let text = std::str::from_utf8(content).map_err(|error| (None, error.to_string()))?;
+    let values = yaml::values(text).map_err(|error| (None, error.to_string()))?;
     // What lies deeper and further back comes first, so that positions hold.
-    edits.sort_by(|one, other| depth(other).cmp(&depth(one)));
-    for edit in edits {
-        let Place::Value {
-            document,
-            way,
-            part,
-        } = &edit.target.place;
-        let missing = || fail(Some(spelled(way)), "the document is not there".to_owned());
-        let value = match wanted.entry(*document) {
-            std::collections::btree_map::Entry::Occupied(slot) => slot.into_mut(),
-            std::collections::btree_map::Entry::Vacant(slot) => {
-                slot.insert(values.get(*document).ok_or_else(missing)?.clone())
+    edits.sort_by(|(one, _), (other, _)| {
+        let order = depth(other).cmp(&depth(one));
+        order.then_with(|| one.part.cmp(&other.part))
+    });
+    let mut wanted: BTreeMap<usize, Value> = BTreeMap::new();
+    for (written, says) in edits {
+        let value = match wanted.entry(written.document) {
+            Entry::Occupied(slot) => slot.into_mut(),
+            Entry::Vacant(slot) => {
+                let missing = || (None, "the document is not there".to_owned());
+                slot.insert(values.get(written.document).ok_or_else(missing)?.clone())
             }
         };
-        say(value, way, part, &edit.says).ok_or_else(|| {
+        say(value, &written.way, &written.part, says).ok_or_else(|| {
             let problem = "the file does not have what would have to change";
-            fail(Some(spelled(way)), problem.to_owned())
+            (Some(spelled(&written.way)), problem.to_owned())
         })?;
     }
     let changes: Vec<(usize, &Value)> = wanted.iter().map(|(at, value)| (*at, value)).collect();
-    yaml::edit(text, &changes).map_err(|error| fail(None, error.to_string()))
+    let edited = yaml::edit(text, &changes).map_err(|error| (None, error.to_string()))?;
+    Ok(edited.into_bytes())
 }
 
-fn depth(edit: &Edit) -> (usize, &Place) {
-    let Place::Value { way, .. } = &edit.target.place;
-    (way.len(), &edit.target.place)
+fn depth(written: &Written) -> (usize, &[Step]) {
+    (written.way.len(), &written.way)
 }
 
 /// Says something at a way from a value; nothing where there is no such way.

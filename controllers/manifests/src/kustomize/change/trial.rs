@@ -96,11 +96,11 @@ impl Trial<'_> {
         }
         let mut files = BTreeMap::new();
         for (path, edits) in edits {
-            let text = self.text(path)?;
-            match edited(path, &text, &edits) {
-                Ok(after) if after == text => {}
+            let before = self.bytes(path)?;
+            match edited(path, &before, &edits) {
+                Ok(after) if after == *before => {}
                 Ok(after) => {
-                    files.insert(path.clone(), after.into_bytes());
+                    files.insert(path.clone(), after);
                 }
                 Err(failure) => {
                     let refusal = refuse::not_editable(failure.at, &failure.problem);
@@ -123,14 +123,14 @@ impl Trial<'_> {
         })
     }
 
-    /// Returns a text that an edit was found for, and which is one therefore.
-    fn text(&self, path: &RepoPath) -> Result<String, ReadError> {
+    /// Returns what a file holds that an edit was found for, and which was read therefore.
+    fn bytes(&self, path: &RepoPath) -> Result<Arc<[u8]>, ReadError> {
         let Some(FileEntry::Regular { content, .. }) = self.tree.files.get(path) else {
-            return Ok(String::new());
+            return Ok(Arc::default());
         };
         Ok(match self.tree.contents.read(content)? {
-            Content::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-            Content::TooLarge { .. } => String::new(),
+            Content::Bytes(bytes) => bytes,
+            Content::TooLarge { .. } => Arc::default(),
         })
     }
 
