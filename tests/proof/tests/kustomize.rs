@@ -13,6 +13,7 @@ use proof::kustomize::cases::{Case, Mark, cases};
 use proof::kustomize::effort::Effort;
 use proof::kustomize::folders::{ROOT, repository};
 use proof::kustomize::generated::{Generated, generated, value};
+use proof::kustomize::live::Live;
 use proof::kustomize::mutation::{Mutation, changed, mutations};
 use proof::kustomize::oracle::{Answer, Oracle, Version};
 use proof::kustomize::patched::patched;
@@ -165,6 +166,63 @@ fn e2_every_input_of_a_folder_written_by_hand_changes_exactly_what_it_supplies()
         }));
     }
     assert_exact(&changes)
+}
+
+#[test]
+fn e8_a_folder_builds_to_what_its_objects_became_or_stays() -> Result<()> {
+    let effort = Effort::from_environment()?;
+    let mut dice = effort.dice();
+    let mut lives = Vec::new();
+    let mut outcomes = Vec::new();
+    for _ in 0..effort.cases {
+        let files = repository(&mut dice);
+        let Ok(render) = ours::render(&files, ROOT) else {
+            continue;
+        };
+        for _ in 0..4 {
+            let Some(live) = Live::new(&files, &render, &mut dice, ROOT) else {
+                continue;
+            };
+            match live.follow(ROOT) {
+                Ok(outcome) => outcomes.push(outcome),
+                Err(error) => bail!("{error}\n{}", archive::text(&live.files)),
+            }
+            lives.push(live);
+        }
+    }
+    let folders = outcomes.iter().map(|it| (&it.files, ROOT));
+    let answers = Oracle::start(Version::Followed)?.build(folders)?;
+    let mut wrong = Vec::new();
+    for ((live, outcome), built) in lives.iter().zip(&outcomes).zip(answers) {
+        let is_right = matches!(&built, Ok(built) if are_equal(&outcome.expected, built));
+        let is_idle = outcome.landed > 0 || outcome.files == live.files;
+        if !is_right || !is_idle {
+            wrong.push(format!(
+                "{}\nbecame\n{}\nwishes: {:?}\nrefused: {:?}\nbuilt: {built:?}",
+                archive::text(&live.files),
+                archive::text(&outcome.files),
+                live.wishes,
+                outcome.refused
+            ));
+        }
+    }
+    wrong.sort_by_key(String::len);
+    assert!(
+        wrong.is_empty(),
+        "{} of {}, seed {}; the shortest:\n{}",
+        wrong.len(),
+        lives.len(),
+        effort.seed,
+        wrong[0]
+    );
+    let landed: usize = outcomes.iter().map(|outcome| outcome.landed).sum();
+    let refused: usize = outcomes.iter().map(|outcome| outcome.refused.len()).sum();
+    println!(
+        "seed {}: {landed} objects landed, {refused} refused",
+        effort.seed
+    );
+    assert!(landed * 4 > refused, "few changes land");
+    Ok(())
 }
 
 /// A change of one input of a folder.

@@ -3,7 +3,7 @@
 //! Reading order: [`oracle`] builds folders with the library, [`ours`] with our renderer; [`archive`] writes folders down
 //! as one text; [`tally`] compares and counts, [`shrink`] makes what differs smaller, [`effort`] says how much. Where the folders come from: [`cases`] were
 //! written by hand, [`matrix`] combines, [`patched`], [`generated`] and [`folders`] are made up, of [`kinds`] and
-//! [`written`]. [`mutation`] changes inputs.
+//! [`written`]. [`mutation`] changes inputs, [`live`] objects.
 
 pub mod archive;
 pub mod cases;
@@ -11,6 +11,7 @@ pub mod effort;
 pub mod folders;
 pub mod generated;
 pub mod kinds;
+pub mod live;
 pub mod matrix;
 pub mod mutation;
 pub mod oracle;

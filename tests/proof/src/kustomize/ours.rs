@@ -26,7 +26,7 @@ pub fn is_restricted(files: &Files, folder: &str) -> Result<bool, String> {
     Ok(readers.all(|reader| reader.unrestricted().is_empty()))
 }
 
-fn tree(files: &Files) -> Result<FilesInMemory, String> {
+pub(super) fn tree(files: &Files) -> Result<FilesInMemory, String> {
     let mut tree = FilesInMemory::default();
     for (path, content) in files {
         let path = RepoPath::new(path).map_err(|error| error.to_string())?;

@@ -284,6 +284,9 @@ impl Route<'_, '_> {
         let Some(origin) = self.origin() else {
             return Err(self.foreign(&self.object.node.supplier.clone(), way)?);
         };
+        if let Some(supplier) = self.holder(way).cloned() {
+            return Err(self.foreign(&supplier, way)?);
+        }
         if !self.router.is_writable(origin) {
             let at = self.nearest(way);
             let at = self.router.location(at.unwrap_or(origin), way)?;
@@ -316,6 +319,15 @@ impl Route<'_, '_> {
             let are_keys = rest.iter().all(|step| matches!(step, Step::Key(_)));
             Some(are_keys.then(|| [above, rest].concat()))
         })?
+    }
+
+    /// Returns what supplied the item that holds a value, where it is not the document.
+    fn holder(&self, way: &[Step]) -> Option<&Supplier> {
+        let lengths = (0..=way.len()).rev();
+        let mut items = lengths.filter(|length| matches!(way[..*length], [.., Step::Item(_)]));
+        let supplier = &below(&self.object.node, &way[..items.next()?])?.supplier;
+        let is_foreign = !matches!(supplier, Supplier::Document(_));
+        is_foreign.then_some(supplier)
     }
 
     /// Returns the way in the document to a value of the build that it writes itself.

@@ -126,6 +126,13 @@ fn ro_5_what_a_patch_adds_is_not_copied() {
         ),
         ["web: kustomize-render-refused app/p.yaml:9"]
     );
+    assert_eq!(
+        refusals(
+            &files,
+            &[("web", "/spec/template/spec/containers/0/tty", json!(true))]
+        ),
+        ["web: kustomize-render-refused app/p.yaml:8"]
+    );
 }
 
 #[test]
