@@ -76,14 +76,20 @@ impl Live {
     /// Lets the folder follow the objects.
     ///
     /// # Errors
-    /// Returns why the folder is not rendered, in words, or that a file was written that must not be.
+    /// Returns why the folder is not rendered, in words, that a file was written that must not be, or that the order of
+    /// the objects made a difference.
     pub fn follow(&self, root: &str) -> Result<Outcome, String> {
         let tree = ours::tree(&self.files)?;
-        let wishes: Vec<Wish> = self.wishes.values().cloned().collect();
+        let mut wishes: Vec<Wish> = self.wishes.values().cloned().collect();
         let root = FolderPath::new(root).map_err(|error| error.to_string())?;
         let mut cache = Cache::default();
         let changed = change(tree.tree(), &root, &self.writable, &wishes, &mut cache);
         let changed: Changed = changed.map_err(|error| error.to_string())?;
+        wishes.reverse();
+        let again = change(tree.tree(), &root, &self.writable, &wishes, &mut cache);
+        if again.map_err(|error| error.to_string())? != changed {
+            return Err("another order of the objects makes another change".to_owned());
+        }
         let mut files = self.files.clone();
         for (path, bytes) in changed.files {
             if !self.writable.contains(&path) || !files.contains_key(path.as_str()) {

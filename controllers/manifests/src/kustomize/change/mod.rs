@@ -62,7 +62,7 @@ pub struct Wish {
 pub struct Changed {
     /// The files that say something else, with all that they say then.
     pub files: BTreeMap<RepoPath, Vec<u8>>,
-    /// The objects that stay as they are, and why. Their refusals name no object.
+    /// The objects that stay as they are and why, sorted. The refusals themselves name no object.
     pub refused: Vec<(ObjectKey, Refusal)>,
 }
 
@@ -84,6 +84,9 @@ pub fn change(
     let mut expected: BTreeMap<usize, Expected> = BTreeMap::new();
     let mut routes: BTreeMap<usize, Vec<Edit>> = BTreeMap::new();
     let mut router = Router::new(tree, root, writable, &render, cache)?;
+    // The order in which wishes come decides nothing.
+    let mut wishes: Vec<&Wish> = wishes.iter().collect();
+    wishes.sort_by(|one, other| one.object.cmp(&other.object));
     for (index, wish) in wishes.iter().enumerate() {
         let Some(at) = position(&render, &wish.object) else {
             refused.insert(index, refuse::not_rendered(router.root_path()));

@@ -94,6 +94,17 @@ pub(super) fn disagreement(edit: &Edit) -> Refusal {
     )
 }
 
+/// Refuses an object whose document is encrypted, which is edited with its keys only.
+pub(super) fn encrypted(at: Location) -> Refusal {
+    refusal(
+        IssueKind::PlaintextSensitive,
+        at,
+        Actor::Nobody,
+        "the document is encrypted, and the build knows its ciphertext only".to_owned(),
+        "change the document with sops",
+    )
+}
+
 /// Refuses edits that a text does not take.
 pub(super) fn not_editable(at: Location, problem: &str) -> Refusal {
     refusal(

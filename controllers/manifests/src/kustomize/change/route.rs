@@ -87,6 +87,13 @@ impl<'r> Router<'r> {
         if deltas.is_empty() {
             return Ok(Ok(Vec::new()));
         }
+        // What is plain in a wish must not reach a file that is encrypted.
+        if let (Supplier::Document(site), Some(_)) =
+            (&object.node.supplier, object.node.get("sops"))
+        {
+            let at = self.location(*site, &[])?;
+            return Ok(Err(Box::new(refuse::encrypted(at))));
+        }
         let mut route = Route {
             source: self.source(object)?,
             router: self,
@@ -144,7 +151,7 @@ impl<'r> Router<'r> {
         Ok(Location {
             line: Some(self.loader.line_of(site)),
             path,
-            field: Some(spelled(way)),
+            field: (!way.is_empty()).then(|| spelled(way)),
         })
     }
 

@@ -225,3 +225,14 @@ fn rv_3_an_edit_that_moves_another_object_is_refused_alone() {
         ["web: kustomize-render-refused app/kustomization.yaml"]
     );
 }
+
+#[test]
+fn d22_an_encrypted_document_gets_no_plain_value() {
+    let mut files = own("");
+    files[1].1 = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: web\ndata:\n  a: ENC[x]\nsops: {mac: m}\n"
+        .to_owned();
+    let changed = changed(&files, &[("web", "/data/a", json!("cGxhaW4="))]);
+    assert_eq!(difference(&files, &changed), [""; 0]);
+    assert_eq!(told(&changed), ["web: plaintext-sensitive app/d.yaml:1"]);
+    assert!(!format!("{changed:?}").contains("cGxhaW4="));
+}

@@ -167,8 +167,8 @@ fn ov_8_an_entry_that_serves_others_changes_only_with_all_of_them() {
     assert_eq!(
         refusals(&files, &apart),
         [
-            "web: write-fan-in app/kustomization.yaml",
-            "other: write-fan-in app/kustomization.yaml"
+            "other: write-fan-in app/kustomization.yaml",
+            "web: write-fan-in app/kustomization.yaml"
         ]
     );
     let together = [
@@ -216,8 +216,8 @@ fn ov_11_what_a_base_says_is_overridden_in_the_overlay() {
     assert_eq!(
         refusals(&plain, &both("nginx")),
         [
-            "web: write-escapes-scope base/d.yaml:14",
-            "other: write-escapes-scope base/o.yaml:10"
+            "other: write-escapes-scope base/o.yaml:10",
+            "web: write-escapes-scope base/d.yaml:14"
         ]
     );
     // The entry of a base is not written either.
