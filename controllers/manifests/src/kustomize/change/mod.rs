@@ -103,9 +103,10 @@ pub fn change(
             }
         }
     }
-    for (index, refusal) in conflicts(&routes) {
+    for (index, edit) in conflicts(&routes) {
+        let text = router.bytes(&edit.target.file)?;
         routes.remove(&index);
-        refused.insert(index, refusal);
+        refused.insert(index, refuse::disagreement(text::place(&edit, &text)));
     }
     let mut trial = Trial {
         tree,
@@ -173,7 +174,7 @@ fn in_place(wanted: &Value, object: &Rendered, key: &ObjectKey) -> Value {
 }
 
 /// Finds wishes that want one input to say different things.
-fn conflicts(routes: &BTreeMap<usize, Vec<Edit>>) -> Vec<(usize, Refusal)> {
+fn conflicts(routes: &BTreeMap<usize, Vec<Edit>>) -> Vec<(usize, Edit)> {
     let mut said: BTreeMap<_, Vec<(usize, &Edit)>> = BTreeMap::new();
     for (index, edit) in routes
         .iter()
@@ -185,7 +186,7 @@ fn conflicts(routes: &BTreeMap<usize, Vec<Edit>>) -> Vec<(usize, Refusal)> {
         |edits: &&Vec<(usize, &Edit)>| edits.iter().any(|(_, edit)| edit.says != edits[0].1.says);
     let edits = said.values().filter(disagree).flatten();
     edits
-        .map(|(index, edit)| (*index, refuse::disagreement(edit)))
+        .map(|(index, edit)| (*index, (*edit).clone()))
         .collect()
 }
 

@@ -2,8 +2,6 @@
 
 use model::{Actor, FolderPath, IssueKind, Location, Refusal, RefusalCode, RefusalScope, RepoPath};
 
-use super::target::Edit;
-
 /// Refuses an object that no build makes.
 pub(super) fn not_rendered(kustomization: &RepoPath) -> Refusal {
     refusal(
@@ -79,12 +77,7 @@ pub(super) fn unplaceable(at: Location) -> Refusal {
 }
 
 /// Refuses an input that is asked to say two things.
-pub(super) fn disagreement(edit: &Edit) -> Refusal {
-    let at = Location {
-        path: edit.target.file.clone(),
-        line: None,
-        field: None,
-    };
+pub(super) fn disagreement(at: Location) -> Refusal {
     refusal(
         IssueKind::WriteFanIn,
         at,

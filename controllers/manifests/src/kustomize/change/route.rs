@@ -1,5 +1,7 @@
 //! From a difference to the input that has to say it.
 
+use std::sync::Arc;
+
 use model::files::ReadError;
 use model::{FileTree, FolderPath, Location, Refusal, RepoPath};
 use serde_json::Value;
@@ -87,10 +89,9 @@ impl<'r> Router<'r> {
         if deltas.is_empty() {
             return Ok(Ok(Vec::new()));
         }
+        let mac = object.node.get("sops").and_then(|sops| sops.get("mac"));
         // What is plain in a wish must not reach a file that is encrypted.
-        if let (Supplier::Document(site), Some(_)) =
-            (&object.node.supplier, object.node.get("sops"))
-        {
+        if let (Supplier::Document(site), Some(_)) = (&object.node.supplier, mac) {
             let at = self.location(*site, &[])?;
             return Ok(Err(Box::new(refuse::encrypted(at))));
         }
@@ -137,8 +138,13 @@ impl<'r> Router<'r> {
         self.render.files.get(index(file)).cloned()
     }
 
+    /// Returns what a file holds; nothing where there is none.
+    pub(super) fn bytes(&mut self, path: &RepoPath) -> Result<Arc<[u8]>, ReadError> {
+        Ok(self.loader.bytes(path)?.unwrap_or_default())
+    }
+
     /// Returns the text of a file, where it is one.
-    pub(super) fn text(&mut self, path: &RepoPath) -> Result<Option<String>, ReadError> {
+    fn text(&mut self, path: &RepoPath) -> Result<Option<String>, ReadError> {
         let bytes = self.loader.bytes(path)?;
         Ok(bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok()))
     }

@@ -10,7 +10,7 @@ use super::delta::spelled;
 use super::target::{Edit, Part, Place, Placed, Says, Written};
 use crate::kustomize::generator::edit;
 use crate::kustomize::image_reference::ImageReference;
-use crate::yaml::{self, Step};
+use crate::yaml::{self, FieldPath, Places, Step};
 
 /// Why a text does not take an edit.
 #[derive(Debug)]
@@ -44,6 +44,27 @@ pub(super) fn edited(path: &RepoPath, content: &[u8], edits: &[&Edit]) -> Result
         },
         problem,
     })
+}
+
+/// Returns where an input stands.
+pub(super) fn place(edit: &Edit, content: &[u8]) -> Location {
+    let line = match &edit.target.place {
+        Place::Value(written) => std::str::from_utf8(content).ok().and_then(|text| {
+            let field = FieldPath::of_steps(written.way.clone());
+            Places::read(text).ok()?.line_of(written.document, &field)
+        }),
+        Place::Line(start) => usize::try_from(*start).ok().and_then(|start| {
+            let breaks = content.get(..start)?.iter().filter(|byte| **byte == b'\n');
+            u32::try_from(breaks.count() + 1).ok()
+        }),
+        Place::NewLine(_) => None,
+        Place::Content => Some(1),
+    };
+    Location {
+        path: edit.target.file.clone(),
+        line,
+        field: None,
+    }
 }
 
 /// Changes what a generator reads, from the end on, so that places hold.

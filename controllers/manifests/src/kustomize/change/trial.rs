@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::delta::{deltas, spelled};
 use super::refuse;
 use super::target::Edit;
-use super::text::edited;
+use super::text::{edited, place};
 use crate::kustomize::cache::Cache;
 use crate::kustomize::issue::BuildError;
 use crate::kustomize::{Render, Rendered, build_with};
@@ -59,12 +59,13 @@ impl Trial<'_> {
         let mut settled = Settled::default();
         let mut open = vec![&components[..]];
         while let Some(part) = open.pop() {
-            if part.is_empty() {
+            let first = part.iter().flatten().next();
+            let Some(first) = first.and_then(|wish| self.routes.get(wish)?.first()) else {
                 continue;
-            }
+            };
             let mut wishes = settled.wishes.clone();
             wishes.extend(part.iter().flatten());
-            match self.attempt(&wishes)? {
+            match self.attempt(&wishes, first)? {
                 Ok(files) => {
                     settled.files = files;
                     settled.wishes = wishes;
@@ -82,7 +83,8 @@ impl Trial<'_> {
         Ok(settled)
     }
 
-    fn attempt(&mut self, wishes: &BTreeSet<usize>) -> Result<Attempt, BuildError> {
+    /// Tries some wishes, and blames an edit where that fails.
+    fn attempt(&mut self, wishes: &BTreeSet<usize>, blamed: &Edit) -> Result<Attempt, BuildError> {
         let mut edits: BTreeMap<&RepoPath, Vec<&Edit>> = BTreeMap::new();
         for edit in wishes
             .iter()
@@ -111,12 +113,10 @@ impl Trial<'_> {
         Ok(match self.verify(&files, wishes)? {
             None => Ok(files),
             Some((problem, field)) => {
-                let first = files.keys().next();
-                let fallback = || self.render.files[0].clone();
+                let before = self.bytes(&blamed.target.file)?;
                 let at = Location {
-                    path: first.cloned().unwrap_or_else(fallback),
-                    line: None,
                     field,
+                    ..place(blamed, &before)
                 };
                 Err(Box::new(refuse::not_verified(at, problem)))
             }

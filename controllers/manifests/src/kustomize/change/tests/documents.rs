@@ -222,7 +222,7 @@ fn rv_3_an_edit_that_moves_another_object_is_refused_alone() {
     assert_eq!(difference(&files, &changed), ["o.yaml +paused: true"]);
     assert_eq!(
         told(&changed),
-        ["web: kustomize-render-refused app/kustomization.yaml"]
+        ["web: kustomize-render-refused app/kustomization.yaml:4"]
     );
 }
 

@@ -31,7 +31,7 @@ fn cg_1_a_file_becomes_the_value() {
     // One file for two keys changes only when both do.
     assert_eq!(
         refusals(&files, &[("web", "/data/page", json!("bye\n"))]),
-        ["web: kustomize-render-refused app/page"]
+        ["web: kustomize-render-refused app/page:1"]
     );
     let both = [
         ("web", "/data/page", json!("bye")),

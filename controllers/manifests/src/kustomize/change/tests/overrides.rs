@@ -149,7 +149,7 @@ fn ov_7_what_an_entry_cannot_say_is_refused() {
                 ("web", second, json!("nginx:4"))
             ]
         ),
-        ["web: write-fan-in app/kustomization.yaml"]
+        ["web: write-fan-in app/kustomization.yaml:4"]
     );
 }
 
@@ -158,7 +158,7 @@ fn ov_8_an_entry_that_serves_others_changes_only_with_all_of_them() {
     let files = own("images:\n  - name: nginx\n    newTag: '2'\n");
     assert_eq!(
         refusals(&files, &[("web", IMAGE, json!("nginx:3"))]),
-        ["web: kustomize-render-refused app/kustomization.yaml"]
+        ["web: kustomize-render-refused app/kustomization.yaml:4"]
     );
     let apart = [
         ("web", IMAGE, json!("nginx:3")),
@@ -167,8 +167,8 @@ fn ov_8_an_entry_that_serves_others_changes_only_with_all_of_them() {
     assert_eq!(
         refusals(&files, &apart),
         [
-            "other: write-fan-in app/kustomization.yaml",
-            "web: write-fan-in app/kustomization.yaml"
+            "other: write-fan-in app/kustomization.yaml:4",
+            "web: write-fan-in app/kustomization.yaml:4"
         ]
     );
     let together = [
@@ -211,7 +211,7 @@ fn ov_11_what_a_base_says_is_overridden_in_the_overlay() {
     );
     assert_eq!(
         refusals(&plain, &[("web", IMAGE, json!("nginx:3"))]),
-        ["web: kustomize-render-refused app/kustomization.yaml"]
+        ["web: kustomize-render-refused app/kustomization.yaml:1"]
     );
     assert_eq!(
         refusals(&plain, &both("nginx")),
