@@ -313,7 +313,8 @@ fn spliced(
         id: *id,
         bytes: after.bytes[from..after.bytes.len() - until].into(),
     };
-    let mut spliced = nodes[..first].to_vec();
+    let mut spliced = Vec::with_capacity(nodes.len() + 1);
+    spliced.extend_from_slice(&nodes[..first]);
     for entry in objects.tree_entries(&middle) {
         let (entry, _) = entry?;
         let name = std::str::from_utf8(entry.filename);
