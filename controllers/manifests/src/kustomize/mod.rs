@@ -10,7 +10,8 @@
 //! (manifests as kustomize reads them); `build`
 //! (the order of things) and what it calls: `generate` with [`generator`] (objects that are made of files), `patches`
 //! with [`merge`] (an object and a patch), `namespace`, `labels`, `annotations`, `replicas`, `images`,
-//! `references` and `referrers`; [`mod@change`] (which inputs say what, for objects to be otherwise).
+//! `references` and `referrers`; [`mod@change`] (which inputs say what, for objects to be otherwise); [`register`]
+//! (which files are listed).
 
 pub mod change;
 pub mod generator;
@@ -40,6 +41,7 @@ mod path;
 mod read;
 mod references;
 mod referrers;
+pub mod register;
 mod replicas;
 mod scalar;
 mod selector;
