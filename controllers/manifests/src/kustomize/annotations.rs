@@ -6,39 +6,24 @@ use super::object::Object;
 use super::pairs;
 use super::parse::Pairs;
 
-const fn spec(
-    group: &'static str,
-    version: &'static str,
-    kind: &'static str,
-    path: &'static str,
-) -> FieldSpec {
-    FieldSpec {
-        group,
-        version,
-        kind,
-        path,
-        create: true,
-    }
-}
-
 const TEMPLATE: &str = "spec/template/metadata/annotations";
 
 /// Where kustomize 5.8.1 writes annotations.
 const FIELDS: [FieldSpec; 9] = [
-    spec("", "", "", "metadata/annotations"),
-    spec("", "v1", "ReplicationController", TEMPLATE),
-    spec("", "", "Deployment", TEMPLATE),
-    spec("", "", "ReplicaSet", TEMPLATE),
-    spec("", "", "DaemonSet", TEMPLATE),
-    spec("", "", "StatefulSet", TEMPLATE),
-    spec("batch", "", "Job", TEMPLATE),
-    spec(
+    FieldSpec::made("", "", "", "metadata/annotations"),
+    FieldSpec::made("", "v1", "ReplicationController", TEMPLATE),
+    FieldSpec::made("", "", "Deployment", TEMPLATE),
+    FieldSpec::made("", "", "ReplicaSet", TEMPLATE),
+    FieldSpec::made("", "", "DaemonSet", TEMPLATE),
+    FieldSpec::made("", "", "StatefulSet", TEMPLATE),
+    FieldSpec::made("batch", "", "Job", TEMPLATE),
+    FieldSpec::made(
         "batch",
         "",
         "CronJob",
         "spec/jobTemplate/metadata/annotations",
     ),
-    spec(
+    FieldSpec::made(
         "batch",
         "",
         "CronJob",

@@ -23,6 +23,22 @@ pub(crate) struct FieldSpec {
 }
 
 impl FieldSpec {
+    /// Names a place that is made where it is missing.
+    pub(crate) const fn made(
+        group: &'static str,
+        version: &'static str,
+        kind: &'static str,
+        path: &'static str,
+    ) -> Self {
+        Self {
+            group,
+            version,
+            kind,
+            path,
+            create: true,
+        }
+    }
+
     pub(crate) fn is_for(&self, what: TypeOf<'_>) -> bool {
         (self.kind.is_empty() || self.kind == what.kind)
             && (self.group.is_empty() || self.group == what.group)

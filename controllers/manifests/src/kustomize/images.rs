@@ -9,7 +9,8 @@ use super::image_reference::ImageReference;
 use super::node::{Content, FileId, ImagePart, ImageParts, Node, Site, Supplier};
 use super::object::{Object, Step, Trail, Way};
 use super::parse::{ImageEntry, Located};
-use super::scalar::{Meaning, resolve};
+use super::scalar::resolve;
+use crate::yaml::Meaning;
 
 /// The lists that hold containers, wherever in an object they are.
 const LISTS: [&str; 2] = ["containers", "initContainers"];

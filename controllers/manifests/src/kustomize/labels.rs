@@ -17,21 +17,6 @@ pub(crate) enum Reach {
     Selectors,
 }
 
-const fn made(
-    group: &'static str,
-    version: &'static str,
-    kind: &'static str,
-    path: &'static str,
-) -> FieldSpec {
-    FieldSpec {
-        group,
-        version,
-        kind,
-        path,
-        create: true,
-    }
-}
-
 const fn found(group: &'static str, kind: &'static str, path: &'static str) -> FieldSpec {
     FieldSpec {
         group,
@@ -46,24 +31,24 @@ const TEMPLATE: &str = "spec/template/metadata/labels";
 const SELECTOR: &str = "spec/selector/matchLabels";
 
 /// Where kustomize 5.8.1 writes labels of metadata.
-const METADATA: [FieldSpec; 1] = [made("", "", "", "metadata/labels")];
+const METADATA: [FieldSpec; 1] = [FieldSpec::made("", "", "", "metadata/labels")];
 
 /// Where it writes labels of templates.
 const TEMPLATES: [FieldSpec; 9] = [
-    made("", "v1", "ReplicationController", TEMPLATE),
-    made("", "", "Deployment", TEMPLATE),
-    made("", "", "ReplicaSet", TEMPLATE),
-    made("", "", "DaemonSet", TEMPLATE),
-    made("apps", "", "StatefulSet", TEMPLATE),
-    made(
+    FieldSpec::made("", "v1", "ReplicationController", TEMPLATE),
+    FieldSpec::made("", "", "Deployment", TEMPLATE),
+    FieldSpec::made("", "", "ReplicaSet", TEMPLATE),
+    FieldSpec::made("", "", "DaemonSet", TEMPLATE),
+    FieldSpec::made("apps", "", "StatefulSet", TEMPLATE),
+    FieldSpec::made(
         "apps",
         "",
         "StatefulSet",
         "spec/volumeClaimTemplates[]/metadata/labels",
     ),
-    made("batch", "", "Job", TEMPLATE),
-    made("batch", "", "CronJob", "spec/jobTemplate/metadata/labels"),
-    made(
+    FieldSpec::made("batch", "", "Job", TEMPLATE),
+    FieldSpec::made("batch", "", "CronJob", "spec/jobTemplate/metadata/labels"),
+    FieldSpec::made(
         "batch",
         "",
         "CronJob",
@@ -73,12 +58,12 @@ const TEMPLATES: [FieldSpec; 9] = [
 
 /// Where it writes what objects select by: some selectors are made, others only extended.
 const SELECTORS: [FieldSpec; 12] = [
-    made("", "v1", "Service", "spec/selector"),
-    made("", "v1", "ReplicationController", "spec/selector"),
-    made("", "", "Deployment", SELECTOR),
-    made("", "", "ReplicaSet", SELECTOR),
-    made("", "", "DaemonSet", SELECTOR),
-    made("apps", "", "StatefulSet", SELECTOR),
+    FieldSpec::made("", "v1", "Service", "spec/selector"),
+    FieldSpec::made("", "v1", "ReplicationController", "spec/selector"),
+    FieldSpec::made("", "", "Deployment", SELECTOR),
+    FieldSpec::made("", "", "ReplicaSet", SELECTOR),
+    FieldSpec::made("", "", "DaemonSet", SELECTOR),
+    FieldSpec::made("apps", "", "StatefulSet", SELECTOR),
     found("batch", "Job", SELECTOR),
     found(
         "batch",

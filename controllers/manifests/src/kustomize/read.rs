@@ -13,8 +13,8 @@ use super::folded::refold;
 use super::lines::{LineIndex, offset};
 use super::manifest::{Manifests, Unreadable, take_apart, whole};
 use super::node::{Content, FileId, Node, Site, Supplier};
-use super::scalar::{Meaning, Moment, moment, resolve};
-use crate::yaml::{self, Document, Entry, Kind, Style};
+use super::scalar::{Moment, moment, resolve};
+use crate::yaml::{self, Document, Entry, Kind, Meaning, Style};
 
 /// What the documents are read for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,18 +5,7 @@
 
 use serde_json::{Number, Value};
 
-use crate::yaml::{leading_dot, number};
-
-/// The meaning of a plain scalar.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Meaning {
-    /// The text itself.
-    Text,
-    /// A value of another kind.
-    Value(Value),
-    /// Infinity or not-a-number, which no manifest can hold.
-    NotJson,
-}
+use crate::yaml::{Meaning, leading_dot, number};
 
 /// Resolves a plain scalar without a tag.
 pub(crate) fn resolve(text: &str) -> Meaning {

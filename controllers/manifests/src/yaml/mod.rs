@@ -42,7 +42,7 @@ pub use framing::{append, remove};
 pub(crate) use place::Way;
 pub use place::{FieldPath, Places, Step};
 pub(crate) use repair::{RepairKind, repairs};
-pub(crate) use scalar::{leading_dot, number};
+pub(crate) use scalar::{Meaning, leading_dot, number};
 pub(crate) use tree::{Document, Entry, Kind, Node};
 
 use serde_json::Value;

@@ -6,7 +6,8 @@ use thiserror::Error;
 
 use super::{GeneratorEntry, GeneratorError, GeneratorProblem};
 use crate::kustomize::node::{FileId, Site, Supplier};
-use crate::kustomize::scalar::{Meaning, resolve};
+use crate::kustomize::scalar::resolve;
+use crate::yaml::Meaning;
 
 /// Kustomize stops reading a file, and says nothing, at a line that is longer.
 const LONGEST_LINE: usize = 65_535;
