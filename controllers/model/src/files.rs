@@ -260,6 +260,12 @@ impl Files {
         put(&mut self.root, &parts, entry);
     }
 
+    /// Takes an entry away, and every folder that becomes empty.
+    pub fn remove(&mut self, path: &RepoPath) {
+        let parts: Vec<&str> = path.parts().collect();
+        remove(&mut self.root, &parts);
+    }
+
     /// Returns the paths of all entries.
     pub fn paths(&self) -> Vec<RepoPath> {
         let mut paths = Vec::new();
@@ -384,8 +390,7 @@ impl FilesInMemory {
 
     /// Takes an entry away, and every folder that becomes empty.
     pub fn remove(&mut self, path: &RepoPath) {
-        let parts: Vec<&str> = path.parts().collect();
-        remove(&mut self.files.root, &parts);
+        self.files.remove(path);
     }
 
     /// Returns the bytes of a regular file.

@@ -6,7 +6,7 @@
 //! kustomize 5.8.1.
 //!
 //! Reading order: [`node`] (what a render is made of) and `object`; `issue`; [`parse`] (a kustomization as a value);
-//! `path`, `cache`, `load`, `graph` and `survey` (which reads what); `manifest`, `scalar`, `folded` and `read`
+//! `path`, `cache`, `load`, `overlay`, `graph` and `survey` (which reads what); `manifest`, `scalar`, `folded` and `read`
 //! (manifests as kustomize reads them); `build`
 //! (the order of things) and what it calls: `generate` with [`generator`] (objects that are made of files), `patches`
 //! with [`merge`] (an object and a patch), `namespace`, `labels`, `annotations`, `replicas`, `images`,
@@ -34,6 +34,7 @@ mod load;
 mod manifest;
 mod namespace;
 mod object;
+pub(crate) mod overlay;
 mod pairs;
 pub mod parse;
 mod patches;

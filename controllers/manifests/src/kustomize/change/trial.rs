@@ -4,11 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use model::files::{Content, ReadError};
-use model::{
-    ContentId, Contents, FileEntry, FileTree, Files, FolderPath, Location, Refusal, RepoPath,
-};
+use model::{FileEntry, FileTree, FolderPath, Location, Refusal, RepoPath};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use super::delta::{deltas, spelled};
 use super::refuse;
@@ -16,6 +13,7 @@ use super::target::Edit;
 use super::text::{edited, place};
 use crate::kustomize::cache::Cache;
 use crate::kustomize::issue::BuildError;
+use crate::kustomize::overlay::Overlay;
 use crate::kustomize::{Render, Rendered, build_with};
 use crate::yaml::same;
 
@@ -140,7 +138,10 @@ impl Trial<'_> {
         files: &BTreeMap<RepoPath, Vec<u8>>,
         wishes: &BTreeSet<usize>,
     ) -> Result<Option<(String, Option<String>)>, BuildError> {
-        let overlay = Overlay::new(self.tree, files);
+        let files = files
+            .iter()
+            .map(|(path, bytes)| (path.clone(), Some(bytes.clone())));
+        let overlay = Overlay::new(self.tree, &files.collect());
         let after = match build_with(overlay.tree(), self.root, self.cache) {
             Ok(after) => after,
             Err(BuildError::Refused(issues)) => {
@@ -184,48 +185,5 @@ fn moved(object: &Rendered, is_wished: bool) -> String {
     match is_wished {
         true => format!("the build would not make {title} what it is"),
         false => format!("the edit would change {title} too"),
-    }
-}
-
-/// The files of a commit with some of them replaced.
-struct Overlay<'t> {
-    files: Files,
-    contents: BTreeMap<ContentId, Arc<[u8]>>,
-    below: FileTree<'t>,
-}
-
-impl<'t> Overlay<'t> {
-    fn new(below: FileTree<'t>, replaced: &BTreeMap<RepoPath, Vec<u8>>) -> Self {
-        let mut overlay = Self {
-            files: below.files.clone(),
-            contents: BTreeMap::new(),
-            below,
-        };
-        for (path, bytes) in replaced {
-            let content = ContentId::new(&Sha256::digest(bytes));
-            let entry = FileEntry::Regular {
-                content,
-                executable: false,
-            };
-            overlay.files.put(path, entry);
-            overlay.contents.insert(content, bytes.as_slice().into());
-        }
-        overlay
-    }
-
-    fn tree(&self) -> FileTree<'_> {
-        FileTree {
-            files: &self.files,
-            contents: self,
-        }
-    }
-}
-
-impl Contents for Overlay<'_> {
-    fn read(&self, id: &ContentId) -> Result<Content, ReadError> {
-        match self.contents.get(id) {
-            Some(bytes) => Ok(Content::Bytes(bytes.clone())),
-            None => self.below.contents.read(id),
-        }
     }
 }
