@@ -165,7 +165,12 @@ pub(crate) fn classify(path: &RepoPath, index: usize, reading: Reading) -> Conte
 impl Joining {
     /// Joins a document with its object and returns what it claims.
     pub(crate) fn join(&self, document: &mut Document) -> Claim {
-        let (join, namespace) = self.find(document);
+        let Written {
+            kind,
+            namespace,
+            name,
+        } = &document.written;
+        let (join, namespace) = self.find(document.group(), kind, namespace.clone(), name);
         document.join = join;
         match &document.join {
             Join::Object(id) => Claim::Object(id.clone()),
@@ -185,15 +190,15 @@ impl Joining {
             .is_some_and(|known| known.sensitive)
     }
 
-    /// Returns the object of a document, and the namespace that it has in effect.
-    fn find(&self, document: &Document) -> (Join, Option<Arc<str>>) {
-        let Written {
-            kind,
-            namespace,
-            name,
-        } = &document.written;
-        let mut namespace = namespace.clone();
-        let Some(known) = self.catalog.find(document.group(), kind) else {
+    /// Returns the object that something of this name is, and the namespace that it has in effect.
+    pub(crate) fn find(
+        &self,
+        group: &str,
+        kind: &str,
+        mut namespace: Option<Arc<str>>,
+        name: &Arc<str>,
+    ) -> (Join, Option<Arc<str>>) {
+        let Some(known) = self.catalog.find(group, kind) else {
             return (Join::UnknownKind, namespace);
         };
         if !known.namespaced {

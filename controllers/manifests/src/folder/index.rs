@@ -8,13 +8,15 @@ use model::{
     Refusal, RepoPath, ResourceId,
 };
 
-use super::document::{Claim, Document, Joining};
+use super::builds::{Build, Builds, Made};
+use super::document::{Claim, Document, Join, Joining};
 use super::issue::{folder_issue, invalid_rules, sort, with_field};
 use super::prepared::{Prepared, read_file};
-use super::role::cannot_be_hidden;
+use super::role::{Part, cannot_be_hidden, is_kustomization};
 use super::scan::ScannedFile;
 use super::texts::Texts;
 use crate::ignore::IgnoreRules;
+use crate::kustomize::{Cache, Graph, Render, Rendered};
 use crate::plan::FolderFacts;
 
 /// The file with the ignore rules.
@@ -36,6 +38,9 @@ pub struct Folder {
     disputed: BTreeSet<Claim>,
     texts: Texts,
     faulty: BTreeSet<RepoPath>,
+    /// The kustomizations that are not hidden.
+    kustomizations: BTreeSet<RepoPath>,
+    builds: Builds,
     /// The values files that documents name, each with how many name it.
     values_files: BTreeMap<RepoPath, usize>,
     facts: FolderFacts,
@@ -100,6 +105,8 @@ impl Folder {
             disputed: BTreeSet::new(),
             texts: Texts::default(),
             faulty: BTreeSet::new(),
+            kustomizations: BTreeSet::new(),
+            builds: Builds::default(),
             values_files: BTreeMap::new(),
             facts: FolderFacts::default(),
             bytes: 0,
@@ -182,6 +189,40 @@ impl Folder {
             self.joining = joining.clone();
             self.join_all();
         }
+        if let Err(error) = self.build(tree) {
+            self.clear();
+            return Err(error);
+        }
+        Ok(())
+    }
+
+    /// Brings the builds to what the tree holds, and gives each file the part in them that it has now.
+    fn build(&mut self, tree: FileTree<'_>) -> Result<(), ReadError> {
+        let starts: BTreeSet<FolderPath> =
+            self.kustomizations.iter().map(RepoPath::parent).collect();
+        let mut builds = std::mem::take(&mut self.builds);
+        let before: BTreeSet<RepoPath> = builds.parts().keys().cloned().collect();
+        let changed = builds.update(tree, &self.path, &starts, &self.joining)?;
+        if changed {
+            let concerned: BTreeSet<&RepoPath> =
+                before.iter().chain(builds.parts().keys()).collect();
+            let joins = builds.joins();
+            for path in concerned {
+                if let Some(mut file) = self.scanned.remove(path) {
+                    self.detach(&mut file);
+                    file.part = builds.part(path);
+                    if file.part == Part::Built {
+                        for document in &mut file.documents {
+                            let join = joins.get(&(&document.path, document.index)).copied();
+                            document.join = join.cloned().unwrap_or(Join::NoObject);
+                        }
+                    }
+                    self.attach(&mut file);
+                    self.scanned.insert(path.clone(), file);
+                }
+            }
+        }
+        self.builds = builds;
         Ok(())
     }
 
@@ -252,30 +293,32 @@ impl Folder {
 
     fn insert(&mut self, path: RepoPath, mut file: ScannedFile) {
         self.bytes += file.bytes;
-        self.facts.files += usize::from(!file.documents.is_empty());
         if !file.issues.is_empty() {
             self.faulty.insert(path.clone());
+        }
+        if is_kustomization(path.file_name()) {
+            self.kustomizations.insert(path.clone());
         }
         for named in &file.values_files {
             *self.values_files.entry(named.clone()).or_default() += 1;
         }
         for document in &mut file.documents {
             document.share(&mut self.texts);
-            let claim = self.joining.join(document);
-            self.claim(claim, document);
         }
+        file.part = self.builds.part(&path);
+        self.attach(&mut file);
         // A list that grew by one has room for four, and most files hold one document.
         file.documents.shrink_to_fit();
         self.scanned.insert(path, file);
     }
 
     fn remove(&mut self, path: &RepoPath) {
-        let Some(file) = self.scanned.remove(path) else {
+        let Some(mut file) = self.scanned.remove(path) else {
             return;
         };
         self.bytes -= file.bytes;
-        self.facts.files -= usize::from(!file.documents.is_empty());
         self.faulty.remove(path);
+        self.kustomizations.remove(path);
         for named in &file.values_files {
             let left = self.values_files.get(named).map_or(0, |count| count - 1);
             if left == 0 {
@@ -284,15 +327,41 @@ impl Folder {
                 self.values_files.insert(named.clone(), left);
             }
         }
-        for mut document in file.documents {
-            let claim = self.joining.join(&mut document);
-            self.give_up(claim, &document);
+        self.detach(&mut file);
+    }
+
+    /// Counts the documents of a file in, as the part asks for that it has.
+    fn attach(&mut self, file: &mut ScannedFile) {
+        if file.part == Part::Input {
+            return;
+        }
+        self.facts.files += usize::from(!file.documents.is_empty());
+        for document in &mut file.documents {
+            if file.part == Part::Alone {
+                let claim = self.joining.join(document);
+                self.claim(claim, document);
+            }
+            self.facts.add(document);
+        }
+    }
+
+    /// Takes back what [`attach`](Self::attach) did.
+    fn detach(&mut self, file: &mut ScannedFile) {
+        if file.part == Part::Input {
+            return;
+        }
+        self.facts.files -= usize::from(!file.documents.is_empty());
+        for document in &mut file.documents {
+            self.facts.subtract(document);
+            if file.part == Part::Alone {
+                let claim = self.joining.join(document);
+                self.give_up(claim, document);
+            }
         }
     }
 
     /// Notes what a document claims. The first one by path and position has the identity (IX-3).
     fn claim(&mut self, claim: Claim, document: &Document) {
-        self.facts.add(document);
         let place = (document.path.clone(), document.index);
         match self.claims.entry(claim) {
             Entry::Vacant(vacant) => {
@@ -311,7 +380,6 @@ impl Folder {
     }
 
     fn give_up(&mut self, claim: Claim, document: &Document) {
-        self.facts.subtract(document);
         let Entry::Occupied(mut occupied) = self.claims.entry(claim) else {
             return;
         };
@@ -331,14 +399,19 @@ impl Folder {
     fn join_all(&mut self) {
         self.claims.clear();
         self.disputed.clear();
-        self.facts = FolderFacts {
-            files: self.facts.files,
-            ..FolderFacts::default()
-        };
+        self.facts = FolderFacts::default();
+        self.builds.join_all(&self.joining);
         let mut scanned = std::mem::take(&mut self.scanned);
-        for document in scanned.values_mut().flat_map(|file| &mut file.documents) {
-            let claim = self.joining.join(document);
-            self.claim(claim, document);
+        let joins = self.builds.joins();
+        for file in scanned.values_mut().filter(|file| file.part == Part::Built) {
+            for document in &mut file.documents {
+                let join = joins.get(&(&document.path, document.index)).copied();
+                document.join = join.cloned().unwrap_or(Join::NoObject);
+            }
+        }
+        drop(joins);
+        for file in scanned.values_mut() {
+            self.attach(file);
         }
         self.scanned = scanned;
     }
@@ -371,12 +444,16 @@ impl Folder {
         issues.extend_from_slice(&self.rule_issues);
         for path in &self.faulty {
             let file = &self.scanned[path];
-            // A values file is read by Helm and no document of the mirror (SC-13).
-            if !(file.may_be_values && self.values_files.contains_key(path)) {
+            // A values file is read by Helm and no document of the mirror (SC-13), and neither is what a patch or a
+            // generator reads (SC-11, SC-12).
+            let is_values = file.may_be_values && self.values_files.contains_key(path);
+            if !is_values && file.part != Part::Input {
                 issues.extend_from_slice(&file.issues);
             }
         }
+        issues.extend_from_slice(self.builds.issues());
         self.duplicates(&mut issues);
+        self.clashes(&mut issues);
         issues.extend(self.too_large());
         if issues.is_empty() {
             return Ok(AcceptedFolder(self));
@@ -436,6 +513,59 @@ impl Folder {
         }
     }
 
+    /// Reports each object of a build that a document beside the builds is too, or that builds make of several
+    /// documents (IX-3, IX-7).
+    fn clashes(&self, issues: &mut Vec<Refusal>) {
+        for (id, made) in self.builds.objects() {
+            let alone = self.claims.get(&Claim::Object(id.clone()));
+            let alone = alone.and_then(Claimants::first);
+            let places: BTreeSet<Place> = made.iter().filter_map(|made| self.place(made)).collect();
+            let mut places: Vec<&Place> = places.iter().chain(alone).collect();
+            places.sort();
+            let [first, others @ ..] = &places[..] else {
+                continue;
+            };
+            for place in others {
+                let line = |place: &Place| self.document(place).map(|document| document.name_line);
+                let of_first = line(first).map_or_else(String::new, |line| format!(" line {line}"));
+                let issue = folder_issue(
+                    IssueKind::DuplicateIdentity,
+                    &place.0,
+                    line(place),
+                    Actor::Author,
+                    format!("{id} stands twice: first in {}{of_first}", first.0),
+                    "keep one of the two documents",
+                );
+                issues.push(with_field(issue, "metadata.name"));
+            }
+        }
+    }
+
+    /// Returns the document that a build makes an object of, in the folder or outside of it.
+    fn place(&self, made: &Made) -> Option<Place> {
+        let build = self.builds.all().get(&made.root)?;
+        let object = build.render.objects.get(made.at)?;
+        let (path, index) = build.render.document(object)?;
+        Some((path.clone(), index))
+    }
+
+    /// Returns the document at a place, where it is one of the folder.
+    fn document(&self, place: &Place) -> Option<&Document> {
+        let documents = &self.scanned.get(&place.0)?.documents;
+        let at = documents.binary_search_by_key(&place.1, |document| document.index);
+        documents.get(at.ok()?)
+    }
+
+    /// Lends out what was read of kustomize files, for builds of what is planned.
+    pub(crate) fn take_cache(&mut self) -> Cache {
+        self.builds.take_cache()
+    }
+
+    /// Takes back what was lent out.
+    pub(crate) fn give_cache(&mut self, cache: Cache) {
+        self.builds.give_cache(cache);
+    }
+
     fn too_large(&self) -> Option<Refusal> {
         if self.bytes <= LARGEST_FOLDER {
             return None;
@@ -454,38 +584,78 @@ impl Folder {
     /// Returns the document at a place. Positions count what is in the file, so a file with a gap holds fewer
     /// documents than its last position says (MD-2).
     fn at(&self, place: &Place) -> &Document {
-        let documents = &self.scanned[&place.0].documents;
-        let at = documents
-            .binary_search_by_key(&place.1, |document| document.index)
-            .expect("because a place is noted with its document and forgotten with it");
-        &documents[at]
+        self.document(place)
+            .expect("because a place is noted with its document and forgotten with it")
     }
 }
 
-impl AcceptedFolder<'_> {
+impl<'a> AcceptedFolder<'a> {
     /// Says whether a file holds a sensitive object in plain text.
     pub(crate) fn holds_plain_secret(&self, path: &RepoPath) -> bool {
         self.0.holds_plain_secret(path)
     }
 
-    /// Returns the document of an object.
-    pub fn find(&self, id: &ResourceId) -> Option<&Document> {
-        let claimants = self.0.claims.get(&Claim::Object(id.clone()))?;
-        claimants.first().map(|place| self.0.at(place))
+    /// Returns the document of an object, where it has one in the folder.
+    pub fn find(&self, id: &ResourceId) -> Option<&'a Document> {
+        if let Some(claimants) = self.0.claims.get(&Claim::Object(id.clone())) {
+            return claimants.first().map(|place| self.0.at(place));
+        }
+        let made = self.0.builds.made(id);
+        made.iter()
+            .find_map(|made| self.0.document(&self.0.place(made)?))
+    }
+
+    /// Returns where builds make an object.
+    pub(crate) fn made(&self, id: &ResourceId) -> &'a [Made] {
+        self.0.builds.made(id)
+    }
+
+    /// Returns the builds by the folder of their kustomization.
+    pub(crate) fn builds(&self) -> &'a BTreeMap<FolderPath, Build> {
+        self.0.builds.all()
+    }
+
+    /// Returns which kustomization reads what.
+    pub(crate) fn graph(&self) -> &'a Graph {
+        self.0.builds.graph()
+    }
+
+    /// Returns an object of a build, with the build.
+    pub(crate) fn object(&self, made: &Made) -> Option<(&'a Render, &'a Rendered)> {
+        let render = &*self.0.builds.all().get(&made.root)?.render;
+        Some((render, render.objects.get(made.at)?))
+    }
+
+    /// Returns which object something that a build makes is, where that is known.
+    pub(crate) fn identify(&self, object: &Rendered) -> Option<ResourceId> {
+        match super::builds::join(object, &self.0.joining) {
+            Join::Object(id) => Some(id),
+            Join::UnknownKind | Join::NoNamespace | Join::NoObject => None,
+        }
+    }
+
+    /// Returns the files that hold documents.
+    pub(crate) fn managed(&self) -> impl Iterator<Item = &RepoPath> {
+        let files = self.0.scanned.iter();
+        let files =
+            files.filter(|(_, file)| file.part != Part::Input && !file.documents.is_empty());
+        files.map(|(path, _)| path)
     }
 
     /// Returns the documents of a file, or `None` where the file is no YAML of the folder.
-    pub fn documents_of(&self, path: &RepoPath) -> Option<&[Document]> {
+    pub fn documents_of(&self, path: &RepoPath) -> Option<&'a [Document]> {
         let file = self.0.scanned.get(path)?;
-        file.managed.then_some(&file.documents)
+        let is_managed = file.managed && file.part != Part::Input;
+        is_managed.then_some(&file.documents)
     }
 
-    /// Returns the objects that have a document, in no particular order.
+    /// Returns the objects that the folder has, in no particular order.
     pub fn objects(&self) -> impl Iterator<Item = &ResourceId> {
-        self.0.claims.keys().filter_map(|claim| match claim {
+        let alone = self.0.claims.keys().filter_map(|claim| match claim {
             Claim::Object(id) => Some(id),
             Claim::Written { .. } => None,
-        })
+        });
+        alone.chain(self.0.builds.objects().map(|(id, _)| id))
     }
 
     /// Returns the entries that the folder was read from.

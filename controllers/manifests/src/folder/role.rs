@@ -2,6 +2,8 @@
 
 use model::FileEntry;
 
+use crate::kustomize::parse::FILE_NAMES;
+
 /// What an entry is to the folder. The first rule that fits decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
@@ -23,6 +25,18 @@ pub(crate) enum Role {
     Passenger,
 }
 
+/// What a file is to the builds of the folder.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Nothing: its documents stand for objects as they are written.
+    #[default]
+    Alone,
+    /// A resource: its documents stand for the objects that builds make of them (IX-7).
+    Built,
+    /// What a patch or a generator reads: no document of the mirror (SC-11, SC-12).
+    Input,
+}
+
 /// Returns the role of an entry, by its path below the folder.
 pub(crate) fn role(below: &str, entry: &FileEntry) -> Role {
     let name = below.rsplit('/').next().unwrap_or(below);
@@ -35,7 +49,7 @@ pub(crate) fn role(below: &str, entry: &FileEntry) -> Role {
     match name {
         ".gittargetignore" if below == name => Role::IgnoreRules,
         ".gittargetignore" => Role::MisplacedIgnoreRules,
-        "kustomization.yaml" | "kustomization.yml" | "Kustomization" => Role::Kustomization,
+        _ if is_kustomization(name) => Role::Kustomization,
         ".sops.yaml" => Role::SopsConfig,
         _ if is_yaml(name) => Role::Candidate,
         _ => Role::Passenger,
@@ -44,10 +58,12 @@ pub(crate) fn role(below: &str, entry: &FileEntry) -> Role {
 
 /// Says whether no ignore rule can hide a file of this name (SC-4).
 pub(crate) fn cannot_be_hidden(name: &str) -> bool {
-    matches!(
-        name,
-        "README.md" | ".sops.yaml" | "kustomization.yaml" | "kustomization.yml" | "Kustomization"
-    )
+    matches!(name, "README.md" | ".sops.yaml") || is_kustomization(name)
+}
+
+/// Says whether a file name is that of a kustomization.
+pub(crate) fn is_kustomization(name: &str) -> bool {
+    FILE_NAMES.contains(&name)
 }
 
 /// Says whether a file name is that of YAML.

@@ -5,7 +5,7 @@ use model::{Actor, FileEntry, FolderPath, IssueKind, Refusal, RepoPath};
 use super::document::{Content, Document, Lack, NOTED, classify, is_encrypted};
 use super::helm::values_files;
 use super::issue::{folder_issue, with_field};
-use super::role::{Role, role};
+use super::role::{Part, Role, role};
 use crate::ignore::pattern_of;
 use crate::yaml::{self, Reading};
 
@@ -24,6 +24,8 @@ pub(crate) struct ScannedFile {
     pub(crate) bytes: usize,
     /// Whether it is YAML that holds Kubernetes documents, or comments only.
     pub(crate) managed: bool,
+    /// What it is to the builds of the folder.
+    pub(crate) part: Part,
 }
 
 /// What is read of a file.
@@ -37,7 +39,10 @@ pub(crate) enum Read<'a> {
 
 /// Says whether the content of the entry matters.
 pub(crate) fn needs_content(below: &str, entry: &FileEntry) -> bool {
-    matches!(role(below, entry), Role::Candidate | Role::SopsConfig)
+    matches!(
+        role(below, entry),
+        Role::Candidate | Role::SopsConfig | Role::Kustomization
+    )
 }
 
 /// Reads a file of the folder; `below` is its path in it.
@@ -110,7 +115,7 @@ impl Scan<'_> {
                     format!("move the rules to {root}"),
                 );
             }
-            Role::Kustomization => self.kustomization(),
+            Role::Kustomization => self.kustomization(read),
             Role::SopsConfig => self.sops_config(read),
             Role::Candidate => self.candidate(read),
         }
@@ -129,31 +134,35 @@ impl Scan<'_> {
             .map_or_else(|_| name.to_owned(), |path| path.to_string())
     }
 
-    fn kustomization(&mut self) {
-        let free = self.at_root("live");
-        self.issue_for(
-            Actor::Nobody,
-            IssueKind::UnsupportedKustomize,
-            None,
-            "kustomize folders cannot be written yet",
-            format!("for now, point spec.path at a folder of plain manifests without a kustomization, such as {free}"),
-        );
+    /// Looks for objects in a kustomization; what else is wrong with it, its build tells.
+    fn kustomization(&mut self, read: Read<'_>) {
+        let is_kustomization = |document: &Document| {
+            document.kind() == "Kustomization"
+                && document.api_version.starts_with("kustomize.config.k8s.io/")
+        };
+        self.objects(read, "the kustomization", is_kustomization);
     }
 
     fn sops_config(&mut self, read: Read<'_>) {
+        self.objects(read, "the configuration of SOPS", |_| false);
+    }
+
+    /// Reports the objects in a file that is none of manifests.
+    fn objects(&mut self, read: Read<'_>, what: &str, is_its_own: fn(&Document) -> bool) {
         let Read::Bytes(bytes) = read else { return };
         let Some(Ok(readings)) = text_of(bytes).map(read_documents) else {
             return;
         };
         for (index, reading) in readings.into_iter().enumerate() {
             let line = reading.line;
-            if let Content::Document(document) = classify(self.path, index, reading) {
-                self.issue(
+            match classify(self.path, index, reading) {
+                Content::Document(document) if !is_its_own(&document) => self.issue(
                     IssueKind::MixedManagedAllowlisted,
                     Some(line),
-                    format!("the configuration of SOPS also holds {}", document.title()),
+                    format!("{what} also holds {}", document.title()),
                     "move the object to a file of its own",
-                );
+                ),
+                _ => {}
             }
         }
     }

@@ -130,7 +130,10 @@ fn a4_1_every_issue_is_reported_at_once_and_in_order() {
                 config_map("why")
             )),
         ),
-        ("live/k/kustomization.yaml", regular("resources: []\n")),
+        (
+            "live/k/kustomization.yaml",
+            regular("resources: []\nnamePrefix: dev-\n"),
+        ),
         ("live/link.yaml", LINK),
         (
             "live/list.yaml",
@@ -150,7 +153,7 @@ fn a4_1_every_issue_is_reported_at_once_and_in_order() {
             "duplicate-identity live/dup.yaml:10",
             "impure-managed-file live/impure.yaml:6",
             "impure-managed-file live/impure.yaml:9",
-            "unsupported-kustomize live/k/kustomization.yaml",
+            "unsupported-kustomize live/k/kustomization.yaml:2",
             "foreign-symlink live/link.yaml",
             "non-krm-yaml live/list.yaml:3",
             "foreign-symlink live/other",
@@ -193,16 +196,42 @@ fn a4_1_an_issue_that_names_a_field_names_its_line() {
 }
 
 #[test]
-fn a4_2_a_kustomization_is_refused_by_name_and_by_nobody_to_blame() {
-    let issues = read(&[("live/Kustomization", regular(""))])
-        .accept()
-        .unwrap_err();
-    assert_eq!(issues[0].issue, Some(IssueKind::UnsupportedKustomize));
-    assert_eq!(issues[0].actor, Actor::Nobody);
+fn a4_2_a_kustomization_is_refused_by_what_it_holds_and_accepted_without() {
+    let kustomization = |text: &str| [("live/Kustomization", regular(text))];
+    let hashed = "configMapGenerator:\n- name: a\n  literals: [b=c]\n";
+    let plain = format!("generatorOptions: {{disableNameSuffixHash: true}}\n{hashed}");
+    for (text, feature, actor) in [
+        (
+            "resources: []\ncomponents: [../c]\n",
+            "components",
+            Actor::Nobody,
+        ),
+        ("resources: [gone.yaml]\n", "render-failed", Actor::Author),
+        (hashed, "configMapGenerator", Actor::Author),
+    ] {
+        let issues = read(&kustomization(text)).accept().unwrap_err();
+        assert_eq!(issues.len(), 1, "{text}");
+        assert_eq!(issues[0].issue, Some(IssueKind::UnsupportedKustomize));
+        assert_eq!(issues[0].actor, actor, "{text}");
+        assert!(issues[0].message.starts_with(feature), "{}", issues[0]);
+    }
+    for text in ["resources: []\n", &plain] {
+        assert_eq!(issues(&kustomization(text)), Vec::<String>::new(), "{text}");
+    }
+}
+
+#[test]
+fn a4_1_an_object_in_a_kustomization_is_refused_and_a_name_for_it_is_not() {
+    let own = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nmetadata: {name: a}\nresources: []\n";
+    assert_eq!(
+        issues(&[("live/kustomization.yaml", regular(own))]),
+        Vec::<String>::new()
+    );
+    let both = format!("{own}---\n{}", config_map("x"));
+    let issues = issues(&[("live/kustomization.yaml", regular(&both))]);
     assert!(
-        issues[0].remedy.contains("live/live"),
-        "{}",
-        issues[0].remedy
+        issues.contains(&"mixed-managed-allowlisted live/kustomization.yaml:6".to_owned()),
+        "{issues:?}"
     );
 }
 
@@ -405,12 +434,12 @@ fn sc_5_sc_6_what_the_rules_hide_is_not_there_and_some_names_cannot_be_hidden() 
     ];
     assert_eq!(issues(&hidden), Vec::<String>::new());
     let mut shown = hidden.to_vec();
-    shown.push(("live/kustomization.yaml", regular("resources: []\n")));
+    shown.push(("live/kustomization.yaml", regular("vars: [{name: a}]\n")));
     shown.push(("live/sub/values.yaml", regular("replicas: 1\n")));
     assert_eq!(
         issues(&shown),
         [
-            "unsupported-kustomize live/kustomization.yaml",
+            "unsupported-kustomize live/kustomization.yaml:1",
             "non-krm-yaml live/sub/values.yaml:1"
         ]
     );

@@ -13,7 +13,7 @@ use super::read::Purpose;
 
 /// Files as they were read, by path and content, for builds of one repository that follow each other. A file that
 /// stays the same is parsed once, whatever reads it. It holds values, and no text.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Cache {
     paths: Vec<RepoPath>,
     ids: HashMap<RepoPath, FileId>,
@@ -21,7 +21,7 @@ pub struct Cache {
 }
 
 /// What is kept of a file, as long as it holds the same.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Kept {
     content: ContentId,
     objects: Option<Arc<Manifests>>,

@@ -96,6 +96,51 @@ pub fn graph_with(
     Graph::survey(&mut Loader::new(tree, cache), starts)
 }
 
+/// Reads some kustomizations and what they read elsewhere, but for what was read before.
+///
+/// # Errors
+/// Returns what went wrong where a file cannot be read.
+pub fn graph_of(
+    tree: FileTree<'_>,
+    folders: impl IntoIterator<Item = FolderPath>,
+    cache: &mut Cache,
+) -> Result<Graph, ReadError> {
+    Graph::survey(&mut Loader::new(tree, cache), folders)
+}
+
+/// Finds the kustomizations outside of a folder that read something in it: all that they read, and the folders of those
+/// that no other one outside reads.
+///
+/// # Errors
+/// Returns what went wrong where a file cannot be read.
+pub fn readers_of(
+    tree: FileTree<'_>,
+    folder: &FolderPath,
+    cache: &mut Cache,
+) -> Result<(Graph, Vec<FolderPath>), ReadError> {
+    let mut starts = BTreeSet::new();
+    if let Some(root) = tree.files.folder(&FolderPath::root()) {
+        find_folders(&root.nodes, "", &mut starts);
+    }
+    starts.retain(|start| !is_in(start, folder));
+    let graph = Graph::survey(&mut Loader::new(tree, cache), starts)?;
+    let outside = graph.nodes.iter().filter(|(at, _)| !is_in(at, folder));
+    let read: BTreeSet<&FolderPath> = outside
+        .clone()
+        .flat_map(|(_, reader)| reader.folders())
+        .collect();
+    let roots = outside.map(|(at, _)| at).filter(|at| !read.contains(at));
+    let reads_in = |root: &&FolderPath| {
+        graph.reached_from(root).iter().any(|at| {
+            let reader = graph.get(at);
+            is_in(at, folder)
+                || reader.is_some_and(|reader| reader.files().any(|path| folder.contains(path)))
+        })
+    };
+    let roots = roots.filter(reads_in).cloned().collect();
+    Ok((graph, roots))
+}
+
 fn find_folders(nodes: &[(Arc<str>, Entry)], path: &str, found: &mut BTreeSet<FolderPath>) {
     for (name, node) in nodes {
         match node {
@@ -261,6 +306,12 @@ impl Reader {
     /// Returns the files that it names outside of its own folder. Kustomize builds them only where it is told not to
     /// mind, as Flux does and Argo CD does not by itself.
     pub fn unrestricted(&self) -> Vec<&RepoPath> {
+        let folder = self.path.parent();
+        self.files().filter(|path| !folder.contains(path)).collect()
+    }
+
+    /// Returns the files that it names.
+    pub fn files(&self) -> impl Iterator<Item = &RepoPath> {
         let resources = self.resources.iter();
         let resources = resources.filter_map(|resource| match &resource.value {
             Resource::File(path) => Some(path),
@@ -269,9 +320,7 @@ impl Reader {
         let patches = self.patches.iter().map(|patch| &patch.path);
         let generators = self.generators.iter();
         let inputs = generators.flat_map(|it| it.envs.iter().chain(&it.files));
-        let folder = self.path.parent();
-        let named = resources.chain(patches).chain(inputs);
-        named.filter(|path| !folder.contains(path)).collect()
+        resources.chain(patches).chain(inputs)
     }
 
     fn folders(&self) -> impl Iterator<Item = &FolderPath> {

@@ -10,7 +10,7 @@
 //! (manifests as kustomize reads them); `build`
 //! (the order of things) and what it calls: `generate` with [`generator`] (objects that are made of files), `patches`
 //! with [`merge`] (an object and a patch), `namespace`, `labels`, `annotations`, `replicas`, `images`,
-//! `references` and `referrers`; [`mod@change`] (which inputs say what, for objects to be otherwise); [`register`]
+//! `references` and `referrers`; [`supplier`] (the line that gives a value); [`mod@change`] (which inputs say what, for objects to be otherwise); [`register`]
 //! (which files are listed).
 
 pub mod change;
@@ -46,6 +46,7 @@ pub mod register;
 mod replicas;
 mod scalar;
 mod selector;
+pub mod supplier;
 mod survey;
 #[cfg(test)]
 mod tests;
@@ -55,7 +56,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use model::{Actor, FileTree, FolderPath, RepoPath};
 
 pub use cache::Cache;
-pub use graph::{Generator, Graph, PatchFile, Reader, Resource, graph, graph_with};
+pub use graph::{
+    Generator, Graph, PatchFile, Reader, Resource, graph, graph_of, graph_with, readers_of,
+};
 pub use issue::{BuildError, Feature, Issue};
 pub use load::Reads;
 pub use object::{Home, Id, Origin};
@@ -90,12 +93,31 @@ pub struct Rendered {
     pub id: Id,
 }
 
+impl Render {
+    /// Returns the document that an object was made of: its file, and its position there. An object that a generator
+    /// makes has none.
+    pub fn document(&self, object: &Rendered) -> Option<(&RepoPath, usize)> {
+        let Origin {
+            file,
+            index,
+            generated,
+        } = object.origin;
+        let path = self.files.get(cache::index(file)).filter(|_| !generated)?;
+        Some((path, usize::try_from(index).ok()?))
+    }
+}
+
 impl Rendered {
     /// Returns the namespace that the object names, where it names one.
     pub fn namespace(&self) -> Option<&str> {
         let namespace = self.node.get("metadata")?.get("namespace")?.as_str()?;
         (!namespace.is_empty()).then_some(namespace)
     }
+}
+
+/// Returns the file that a kustomization of a folder is written to where there is none.
+pub fn file_in(folder: &FolderPath) -> RepoPath {
+    build::fallback(folder)
 }
 
 /// Builds the kustomization of a folder.

@@ -4,7 +4,7 @@
 //! result does not depend on the order in which the wishes came (MD-3). An action that fails is refused by
 //! itself and leaves the others alone (D53).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Refusal, RepoPath, ResourceId};
 use serde_json::{Map, Value};
@@ -25,7 +25,37 @@ pub(crate) struct FileWork {
     pub(crate) additions: BTreeMap<ResourceId, Map<String, Value>>,
 }
 
+impl FileWork {
+    /// Returns the part of the work that is for some objects.
+    pub(crate) fn only(&self, ids: &BTreeSet<ResourceId>) -> Self {
+        let edits = self.edits.iter().filter(|(_, edit)| ids.contains(&edit.id));
+        let removals = self.removals.iter().filter(|(_, id)| ids.contains(*id));
+        let additions = self.additions.iter().filter(|(id, _)| ids.contains(*id));
+        Self {
+            edits: edits.map(|(at, edit)| (*at, edit.clone())).collect(),
+            removals: removals.map(|(at, id)| (*at, id.clone())).collect(),
+            additions: additions
+                .map(|(id, map)| (id.clone(), map.clone()))
+                .collect(),
+        }
+    }
+
+    /// Says whether there is nothing to do.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.edits.is_empty() && self.removals.is_empty() && self.additions.is_empty()
+    }
+
+    /// Returns the objects that the work is for.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = &ResourceId> {
+        let edits = self.edits.values().map(|edit| &edit.id);
+        edits
+            .chain(self.removals.values())
+            .chain(self.additions.keys())
+    }
+}
+
 /// A document and what it should say.
+#[derive(Clone)]
 pub(crate) struct Edit {
     pub(crate) id: ResourceId,
     pub(crate) wanted: Value,

@@ -10,6 +10,7 @@
 //! makes the text, `check` reads it once more, `refuse` words the refusals, `explain` adds to them what they leave out.
 
 mod bootstrap;
+mod built;
 mod check;
 pub mod defaults;
 mod dependent;
@@ -20,9 +21,11 @@ mod intent;
 mod outcome;
 mod planner;
 mod policy;
+mod readers;
 mod refuse;
 mod seal;
 mod settle;
+mod structure;
 #[cfg(test)]
 mod tests;
 mod texts;
@@ -79,6 +82,7 @@ pub fn plan(
         namespace: single.filter(|_| bare && !is_mixed),
     };
     folder.update(tree, &joining)?;
+    let mut cache = folder.take_cache();
     let can_seal = sealing.is_some();
     let is_planned = mode != Mode::Inspect;
     let mut outcome = match folder.accept() {
@@ -92,9 +96,10 @@ pub fn plan(
             if is_planned {
                 wishes::add_swept(&mut wishes, intents, folder);
             }
-            Planner::new(tree, folder, policy, sealing).plan(&wishes)?
+            Planner::new(tree, folder, policy, sealing, &mut cache).plan(&wishes)?
         }
     };
+    folder.give_cache(cache);
     if mode == Mode::Explain {
         let ground = Ground {
             tree,

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{
-    DesiredObject, FileEntry, FileTree, Location, ReadError, Refusal, RepoPath, ResourceId,
+    DesiredObject, FileEntry, FileTree, FolderPath, Location, Namespace, ReadError, Refusal,
+    RepoPath, ResourceId,
 };
 use sealing::SealedBytes;
 use serde_json::{Map, Value};
 
+use super::built::{BuildWishes, Changes};
 use super::edits::{Edit, FileWork, NewText, apply};
 use super::intent::{DecidedActions, DecidedRemoval, RemovalCause};
 use super::outcome::{
@@ -16,25 +18,41 @@ use super::outcome::{
     RetainedReason, Scaled, SealReason, SealedObject,
 };
 use super::policy::{Policy, PruneMode};
+use super::readers::Readers;
 use super::refuse;
 use super::seal::{self, Held, Sealed, Sealing};
+use super::structure::Work;
 use super::texts::Texts;
 use super::wanted::{comparable, scaled, without_namespace};
 use super::wishes::{Wish, Wishes};
 use super::{Explanations, bootstrap, check};
 use crate::fidelity::divergences;
-use crate::folder::{AcceptedFolder, Digest, Document};
-use crate::placement::{Newcomers, Placed, Site, Standing, Subject, Unplaced, admit_all};
+use crate::folder::{AcceptedFolder, Digest, Document, is_kustomization};
+use crate::kustomize::register::governing;
+use crate::kustomize::{Cache, Render};
+use crate::placement::{
+    Newcomers, Placed, RenderRoot, Site, Standing, Subject, Unplaced, admit_all,
+};
 use crate::yaml::{self, FieldPath};
 
 /// Turns wishes into work on files, and the work into edits and decisions.
 pub(crate) struct Planner<'a, 's> {
-    tree: FileTree<'a>,
-    folder: AcceptedFolder<'a>,
-    policy: &'a Policy,
+    pub(super) tree: FileTree<'a>,
+    pub(super) folder: AcceptedFolder<'a>,
+    pub(super) policy: &'a Policy,
     sealing: Option<Sealing<'s>>,
-    texts: Texts<'a>,
+    pub(super) texts: Texts<'a>,
     work: BTreeMap<RepoPath, FileWork>,
+    /// What builds shall make of objects.
+    pub(super) build_wishes: BuildWishes,
+    /// The inputs of builds that say something else.
+    pub(super) changed: Changes,
+    /// Builds on those inputs.
+    pub(super) renders: BTreeMap<FolderPath, Arc<Render>>,
+    /// What reads the folder from outside, once it was asked for.
+    pub(super) readers: Option<Readers>,
+    /// What was read of kustomize files.
+    pub(super) cache: &'a mut Cache,
     newcomers: Newcomers,
     placed: BTreeMap<ResourceId, (Arc<DesiredObject>, Placed)>,
     sealed: BTreeMap<RepoPath, (ResourceId, SealedBytes)>,
@@ -42,8 +60,8 @@ pub(crate) struct Planner<'a, 's> {
     reasons: Vec<SealedObject>,
     /// What is sealed and no configuration of SOPS covers.
     uncovered: Vec<ResourceId>,
-    scaled: Vec<Scaled>,
-    decisions: BTreeMap<ResourceId, Decision>,
+    pub(super) scaled: Vec<Scaled>,
+    pub(super) decisions: BTreeMap<ResourceId, Decision>,
 }
 
 impl<'a, 's> Planner<'a, 's> {
@@ -52,6 +70,7 @@ impl<'a, 's> Planner<'a, 's> {
         folder: AcceptedFolder<'a>,
         policy: &'a Policy,
         sealing: Option<Sealing<'s>>,
+        cache: &'a mut Cache,
     ) -> Self {
         Self {
             sealing,
@@ -60,6 +79,11 @@ impl<'a, 's> Planner<'a, 's> {
             policy,
             texts: Texts::new(tree),
             work: BTreeMap::new(),
+            build_wishes: BuildWishes::new(),
+            changed: Changes::new(),
+            renders: BTreeMap::new(),
+            readers: None,
+            cache,
             newcomers: Newcomers::new(),
             placed: BTreeMap::new(),
             sealed: BTreeMap::new(),
@@ -81,7 +105,8 @@ impl<'a, 's> Planner<'a, 's> {
             }
         }
         self.admit()?;
-        let mut edits = self.edit_files()?;
+        self.change_builds()?;
+        let mut edits = self.edit_files(wishes)?;
         edits.extend(self.sops_config()?);
         if self.policy.bootstrap && self.folder.is_empty() && !edits.is_empty() {
             edits.extend(bootstrap::files(&self.policy.folder));
@@ -115,6 +140,9 @@ impl<'a, 's> Planner<'a, 's> {
                 Some(_) | None => Ok(self.place(id, object)),
             };
         }
+        if !folder.made(id).is_empty() {
+            return self.match_made(id, object).map(Some);
+        }
         match document {
             Some(document) => self.match_document(id, document, object).map(Some),
             None => Ok(self.place(id, object)),
@@ -133,7 +161,7 @@ impl<'a, 's> Planner<'a, 's> {
         }
         let open = self.texts.open(&document.path)?;
         let held = open.values.get(document.index).unwrap_or(&Value::Null);
-        self.scaled.extend(scaled(document, held, object));
+        self.scaled.extend(scaled(&document.path, held, object));
         let mut value = comparable(document, held, object, &self.policy.defaults);
         if yaml::same(held, &value) {
             return Ok(Decision::NoChange);
@@ -304,9 +332,25 @@ impl<'a, 's> Planner<'a, 's> {
 
     /// Chooses the place of a new document. Whether it may have it is decided when all places are known.
     fn place(&mut self, id: &ResourceId, object: &Arc<DesiredObject>) -> Option<Decision> {
+        let roots: Vec<&FolderPath> = self.folder.builds().keys().collect();
+        if roots.len() > 1 {
+            return Some(Decision::Refused(refuse::ambiguous(id, &roots)));
+        }
+        let root = match roots.first() {
+            Some(root) => Some(*root),
+            None => self.makes_root().then_some(&self.policy.folder),
+        };
+        let is_taken = |path: &RepoPath| {
+            self.tree.files.get(path).is_some()
+                || self.tree.files.is_folder(path)
+                || self.newcomers.contains_key(path)
+        };
         let site = Site {
             folder: &self.policy.folder,
-            root: None,
+            root: root.map(|folder| RenderRoot {
+                folder,
+                taken: &is_taken,
+            }),
         };
         let value = object.value();
         let placed = match self
@@ -317,6 +361,12 @@ impl<'a, 's> Planner<'a, 's> {
             Ok(placed) => placed,
             Err(why) => return Some(Decision::Refused(why.refusal(id))),
         };
+        if let (Some(root), Some(true)) = (roots.first(), self.policy.placement.use_kustomize())
+            && governing(self.folder.graph(), &placed.path, &self.policy.folder).is_none()
+        {
+            let refusal = refuse::unrendered(id, &placed.path, root);
+            return Some(Decision::Refused(refusal));
+        }
         if let Some(shadow) = self.folder.shadow(&placed.path) {
             let refusal = refuse::shadowed(id, &placed.path, &shadow);
             return Some(Decision::Refused(refusal));
@@ -342,7 +392,7 @@ impl<'a, 's> Planner<'a, 's> {
                     continue;
                 };
                 let mut value = Value::Object(object.value());
-                if self.policy.serialize_namespace == Some(false) {
+                if self.leaves_namespace_out(&path, &id) {
                     value = without_namespace(value);
                 }
                 let Value::Object(map) = value else { continue };
@@ -364,8 +414,23 @@ impl<'a, 's> Planner<'a, 's> {
         Ok(())
     }
 
+    /// Says whether a new document names no namespace: where the target wants that, or the kustomization above it
+    /// gives it the object's own (NS-1).
+    fn leaves_namespace_out(&self, path: &RepoPath, id: &ResourceId) -> bool {
+        if let Some(written) = self.policy.serialize_namespace {
+            return !written;
+        }
+        let reader = governing(self.folder.graph(), path, &self.policy.folder);
+        let given = reader.and_then(|reader| reader.kustomization.namespace.as_ref());
+        let own = id.namespace.as_ref().map(Namespace::as_str);
+        given.is_some_and(|given| Some(given.value.as_str()) == own)
+    }
+
     /// Says what stands at the path of a new document.
     fn standing(&self, path: &RepoPath) -> Standing {
+        if is_kustomization(path.file_name()) {
+            return Standing::Blocked("it is the name of a kustomization");
+        }
         let mut parent = path.parent();
         while let Some(above) = parent.as_repo_path().cloned() {
             if self.tree.files.get(&above).is_some() {
@@ -426,38 +491,33 @@ impl<'a, 's> Planner<'a, 's> {
         self.work.entry(path.clone()).or_default()
     }
 
-    /// Does the work on each file; what cannot be done is decided anew as refused.
-    fn edit_files(&mut self) -> Result<Vec<FileEdit>, ReadError> {
-        let mut edits = Vec::new();
-        for (path, work) in std::mem::take(&mut self.work) {
-            let (content, refused) = self.edit_file(&path, work)?;
-            for (id, refusal) in refused {
-                self.decisions.insert(id, Decision::Refused(refusal));
-            }
-            let held_secret = self.folder.holds_plain_secret(&path);
-            edits.extend(content.map(|content| FileEdit {
+    /// Does the work on all files; what cannot be done is decided anew as refused.
+    fn edit_files(&mut self, wishes: &Wishes) -> Result<Vec<FileEdit>, ReadError> {
+        let work = Work {
+            files: std::mem::take(&mut self.work),
+            sealed: std::mem::take(&mut self.sealed),
+        };
+        let mut contents = BTreeMap::new();
+        for (path, bytes) in &self.changed {
+            let content = bytes
+                .clone()
+                .map_or(FileContent::Removed, FileContent::Plain);
+            contents.insert(path.clone(), content);
+        }
+        contents.extend(self.write_files(work, wishes)?);
+        let edits = contents.into_iter().map(|(path, content)| {
+            let is_plain = !matches!(content, FileContent::Sealed(_));
+            let held_secret = is_plain && self.folder.holds_plain_secret(&path);
+            FileEdit {
                 path,
                 content,
                 held_secret,
-            }));
-        }
-        for (path, (id, bytes)) in std::mem::take(&mut self.sealed) {
-            // The plain document that it replaces could not be taken out: then there is no second one.
-            if !matches!(self.decisions.get(&id), Some(Decision::Refused(_))) {
-                let content = FileContent::Sealed(bytes);
-                let held_secret = false;
-                edits.push(FileEdit {
-                    path,
-                    content,
-                    held_secret,
-                });
             }
-        }
-        edits.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(edits)
+        });
+        Ok(edits.collect())
     }
 
-    fn edit_file(
+    pub(super) fn edit_file(
         &mut self,
         path: &RepoPath,
         work: FileWork,

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use model::{
-    Actor, DesiredObject, IssueKind, Location, Namespace, Refusal, RefusalCode, RefusalScope,
-    RepoPath, ResourceId,
+    Actor, DesiredObject, FolderPath, IssueKind, Location, Namespace, Refusal, RefusalCode,
+    RefusalScope, RepoPath, ResourceId,
 };
 
 use crate::fidelity::Divergence;
 use crate::folder::{Document, Shadow};
+use crate::kustomize::register::Unlistable;
 use crate::yaml::{EditError, FieldPath};
 
 /// The object must be encrypted, and nothing can encrypt it.
@@ -59,7 +60,7 @@ pub(crate) fn not_editable(
         }),
         message: format!("the document of {id} cannot be edited safely: {problem}"),
         remedy: "rewrite that part of the document by hand".to_owned(),
-        ..edit_refusal(id, document)
+        ..edit_refusal(id, at_document(document))
     }
 }
 
@@ -70,15 +71,20 @@ pub(crate) fn token(
     line: Option<u32>,
     divergence: &Divergence<'_>,
 ) -> Refusal {
+    let at = Location {
+        path: document.path.clone(),
+        line,
+        field: Some(divergence.field.to_string()),
+    };
+    token_at(id, at, divergence)
+}
+
+/// What supplies a value of a build holds such a token.
+pub(crate) fn token_at(id: &ResourceId, at: Location, divergence: &Divergence<'_>) -> Refusal {
     let field = &divergence.field;
     Refusal {
         code: RefusalCode::RenderDoesNotMatchLive,
         issue: Some(IssueKind::RenderDoesNotMatchLive),
-        at: Some(Location {
-            path: document.path.clone(),
-            line,
-            field: Some(field.to_string()),
-        }),
         actor: Actor::Platform,
         message: format!(
             "{field} of {id} holds a substitution token, and the live value is another one"
@@ -86,7 +92,7 @@ pub(crate) fn token(
         remedy:
             "mirror a folder that is applied without substitution, or write the value out in Git"
                 .to_owned(),
-        ..edit_refusal(id, document)
+        ..edit_refusal(id, at)
     }
 }
 
@@ -112,7 +118,7 @@ pub(crate) fn encrypted(id: &ResourceId, document: &Document) -> Refusal {
         ),
         remedy: "declare the type with --additional-sensitive-resources, or decrypt the document"
             .to_owned(),
-        ..edit_refusal(id, document)
+        ..edit_refusal(id, at_document(document))
     }
 }
 
@@ -124,7 +130,7 @@ pub(crate) fn mixed_file(id: &ResourceId, document: &Document) -> Refusal {
             "the document of {id} stands in a file that holds encrypted and plain documents, which sops cannot open"
         ),
         remedy: "give each document a file of its own".to_owned(),
-        ..edit_refusal(id, document)
+        ..edit_refusal(id, at_document(document))
     }
 }
 
@@ -135,20 +141,29 @@ pub(crate) fn other_version(
     line: Option<u32>,
     desired: &DesiredObject,
 ) -> Refusal {
+    let at = Location {
+        path: document.path.clone(),
+        line,
+        field: Some("apiVersion".to_owned()),
+    };
+    other_version_at(id, at, &document.api_version, desired)
+}
+
+/// What an object is built from is of another version of the type than the object was read in (D58).
+pub(crate) fn other_version_at(
+    id: &ResourceId,
+    at: Location,
+    written: &str,
+    desired: &DesiredObject,
+) -> Refusal {
     let read = desired.served().api_version();
     Refusal {
-        at: Some(Location {
-            path: document.path.clone(),
-            line,
-            field: Some("apiVersion".to_owned()),
-        }),
         actor: Actor::Nobody,
         message: format!(
-            "the document of {id} is written as {} and the object was read as {read}, so an edit would mix two versions",
-            document.api_version
+            "the document of {id} is written as {written} and the object was read as {read}, so an edit would mix two versions"
         ),
         remedy: format!("write the document as {read}"),
-        ..edit_refusal(id, document)
+        ..edit_refusal(id, at)
     }
 }
 
@@ -162,7 +177,7 @@ pub(crate) fn not_expressible(id: &ResourceId, document: &Document, error: &Edit
             message: format!("no edit of the document of {id} reads back as the live object"),
             remedy: "write the document in a plainer form, or remove it so that it is written anew"
                 .to_owned(),
-            ..edit_refusal(id, document)
+            ..edit_refusal(id, at_document(document))
         },
     }
 }
@@ -239,13 +254,114 @@ pub(crate) fn folder(id: &ResourceId, issues: &[Refusal]) -> Refusal {
     }
 }
 
-fn edit_refusal(id: &ResourceId, document: &Document) -> Refusal {
+/// A build that worked does not any more with the changes before it.
+pub(crate) fn not_built(kustomization: &RepoPath) -> Refusal {
+    let problem = "it does not build with the other changes of the batch".to_owned();
+    not_verified(kustomization, problem)
+}
+
+/// The build would not work any more.
+pub(crate) fn broken(kustomization: &RepoPath, problem: &str) -> Refusal {
+    not_verified(
+        kustomization,
+        format!("the folder would not build any more: {problem}"),
+    )
+}
+
+/// The build would not make what it shall.
+pub(crate) fn not_verified(kustomization: &RepoPath, problem: String) -> Refusal {
+    of_build(
+        IssueKind::KustomizeRenderRefused,
+        kustomization,
+        problem,
+        "change the files by hand",
+    )
+}
+
+/// Another build would change with the edit (A4.3).
+pub(crate) fn fan_in(kustomization: &RepoPath) -> Refusal {
+    of_build(
+        IssueKind::WriteFanIn,
+        kustomization,
+        format!("another build, {kustomization}, reads the same file and would change too"),
+        "give each build a file of its own for what shall differ",
+    )
+}
+
+/// A file cannot be listed, so nobody would build it (RG-5).
+pub(crate) fn unlistable(kustomization: &RepoPath, problem: &Unlistable) -> Refusal {
+    of_build(
+        IssueKind::NonEditableDocument,
+        kustomization,
+        format!("the list of files cannot be changed: {problem}"),
+        "change resources by hand",
+    )
+}
+
+fn of_build(issue: IssueKind, kustomization: &RepoPath, message: String, remedy: &str) -> Refusal {
+    Refusal {
+        code: RefusalCode::WriteBoundaryRefused,
+        issue: Some(issue),
+        scope: RefusalScope::Object,
+        object: None,
+        at: Some(Location {
+            path: kustomization.clone(),
+            line: None,
+            field: None,
+        }),
+        actor: Actor::Author,
+        message,
+        remedy: remedy.to_owned(),
+    }
+}
+
+/// The folder has several builds, and nothing says which of them gets a new object.
+pub(crate) fn ambiguous(id: &ResourceId, roots: &[&FolderPath]) -> Refusal {
+    let names: Vec<&str> = roots.iter().map(|root| root.as_str()).collect();
+    Refusal {
+        code: RefusalCode::AmbiguousLayout,
+        issue: None,
+        scope: RefusalScope::Placement,
+        object: Some(id.clone()),
+        at: None,
+        actor: Actor::Platform,
+        message: format!(
+            "{id} has no place: the folder covers several builds, {}",
+            names.join(", ")
+        ),
+        remedy: "point spec.path at one of them, and give each of the others a target of its own"
+            .to_owned(),
+    }
+}
+
+/// A folder that is to be built would get a file that nothing builds (RG-7).
+pub(crate) fn unrendered(id: &ResourceId, path: &RepoPath, root: &FolderPath) -> Refusal {
+    Refusal {
+        code: RefusalCode::UnrenderedPlacement,
+        issue: None,
+        scope: RefusalScope::Placement,
+        object: Some(id.clone()),
+        at: Some(Location {
+            path: path.clone(),
+            line: None,
+            field: None,
+        }),
+        actor: Actor::Platform,
+        message: format!(
+            "{id} would be written to {path}, which the kustomization of {} does not govern",
+            root.as_str()
+        ),
+        remedy: "keep the template inside of that folder, or point spec.path at it".to_owned(),
+    }
+}
+
+fn edit_refusal(id: &ResourceId, at: Location) -> Refusal {
     Refusal {
         code: RefusalCode::WriteBoundaryRefused,
         issue: Some(IssueKind::NonEditableDocument),
         scope: RefusalScope::Object,
         object: Some(id.clone()),
-        at: Some(at_document(document)),
+        at: Some(at),
         actor: Actor::Author,
         message: String::new(),
         remedy: String::new(),

@@ -325,7 +325,7 @@ fn se_1_a_sensitive_object_is_refused_and_the_others_land() {
 #[test]
 fn d51_a_refused_folder_refuses_each_object_and_writes_nothing() {
     let files = files(&[
-        ("live/kustomization.yaml", "resources: []\n"),
+        ("live/kustomization.yaml", "resources: [.]\n"),
         ("live/values.yaml", "a: 1\n"),
     ]);
     let outcome = plan(

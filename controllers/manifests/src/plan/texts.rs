@@ -16,6 +16,8 @@ pub(crate) struct Texts<'a> {
     tree: FileTree<'a>,
     open: BTreeMap<RepoPath, Arc<OpenFile>>,
     bytes: usize,
+    /// Files that are planned to hold something else.
+    replaced: BTreeMap<RepoPath, Arc<OpenFile>>,
 }
 
 /// A file as it was read.
@@ -30,6 +32,18 @@ pub(crate) struct OpenFile {
 }
 
 impl OpenFile {
+    fn of(bytes: &[u8]) -> Self {
+        let Ok(text) = String::from_utf8(bytes.to_vec()) else {
+            return Self::default();
+        };
+        let values = yaml::values(&text).unwrap_or_default();
+        Self {
+            text: Some(text),
+            values,
+            places: OnceLock::new(),
+        }
+    }
+
     /// Returns the line of a field of a document, or of the nearest thing above it that is written.
     pub(crate) fn line_of(&self, document: usize, field: &FieldPath) -> Option<u32> {
         self.places()?.line_of(document, field)
@@ -52,12 +66,14 @@ impl<'a> Texts<'a> {
             tree,
             open: BTreeMap::new(),
             bytes: 0,
+            replaced: BTreeMap::new(),
         }
     }
 
     /// Reads a file of an accepted folder. What is no text, or no YAML, holds no value.
     pub(crate) fn open(&mut self, path: &RepoPath) -> Result<Arc<OpenFile>, ReadError> {
-        if let Some(open) = self.open.get(path) {
+        let kept = self.replaced.get(path).or_else(|| self.open.get(path));
+        if let Some(open) = kept {
             return Ok(Arc::clone(open));
         }
         let open = Arc::new(self.read(path)?);
@@ -71,6 +87,12 @@ impl<'a> Texts<'a> {
         Ok(open)
     }
 
+    /// Reads a file as these bytes from now on, or as none.
+    pub(crate) fn replace(&mut self, path: &RepoPath, bytes: Option<&[u8]>) {
+        let open = bytes.map_or_else(OpenFile::default, OpenFile::of);
+        self.replaced.insert(path.clone(), Arc::new(open));
+    }
+
     fn read(&self, path: &RepoPath) -> Result<OpenFile, ReadError> {
         let Some(FileEntry::Regular { content, .. }) = self.tree.files.get(path) else {
             return Ok(OpenFile::default());
@@ -78,14 +100,6 @@ impl<'a> Texts<'a> {
         let Content::Bytes(bytes) = self.tree.contents.read(content)? else {
             return Ok(OpenFile::default());
         };
-        let Ok(text) = String::from_utf8(bytes.to_vec()) else {
-            return Ok(OpenFile::default());
-        };
-        let values = yaml::values(&text).unwrap_or_default();
-        Ok(OpenFile {
-            text: Some(text),
-            values,
-            places: OnceLock::new(),
-        })
+        Ok(OpenFile::of(&bytes))
     }
 }

@@ -6,7 +6,7 @@
 //! of a value is kept (D27, in `settle`). Replicas that an autoscaler set are no difference (D27a).
 
 use model::sanitize::{SERVER_OWNED_METADATA, is_bookkeeping_annotation, is_bookkeeping_label};
-use model::{DesiredObject, FilledField, Filler, WithheldField};
+use model::{DesiredObject, FilledField, Filler, RepoPath, WithheldField};
 use serde_json::{Map, Value};
 
 use super::defaults::Defaults;
@@ -151,7 +151,7 @@ fn put_withheld(document: &Value, value: &mut Value, path: &[&str], live: &Value
 }
 
 /// Returns the field that an autoscaler has taken over, where the document says something else (D27a).
-pub(crate) fn scaled(document: &Document, held: &Value, desired: &DesiredObject) -> Option<Scaled> {
+pub(crate) fn scaled(path: &RepoPath, held: &Value, desired: &DesiredObject) -> Option<Scaled> {
     let value = desired.value();
     desired.filled().iter().find_map(|field| {
         let Filler::Autoscaler { manager } = &field.by else {
@@ -164,7 +164,7 @@ pub(crate) fn scaled(document: &Document, held: &Value, desired: &DesiredObject)
         let live = rest.iter().try_fold(live, |at, key| at.get(key))?;
         (!yaml::same(held, live)).then(|| Scaled {
             id: desired.id().clone(),
-            path: document.path.clone(),
+            path: path.clone(),
             field: field.path.join("."),
             manager: manager.clone(),
             held: held.clone(),

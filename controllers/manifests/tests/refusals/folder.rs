@@ -81,8 +81,13 @@ fn entries() -> Vec<Row> {
             .at("apps")
             .mended(remove("apps")),
         Row::folder(IssueKind::UnsupportedKustomize, "a kustomization")
-            .given(put("apps/kustomization.yaml", "resources: []\n"))
+            .given(put(
+                "apps/kustomization.yaml",
+                "resources: []\ncomponents: [../c]\n",
+            ))
             .at("apps/kustomization.yaml")
+            .line("components")
+            .field("components")
             .mended(remove("apps/kustomization.yaml")),
     ]
 }

@@ -62,6 +62,9 @@ pub struct Wish {
 pub struct Changed {
     /// The files that say something else, with all that they say then.
     pub files: BTreeMap<RepoPath, Vec<u8>>,
+    /// The objects that become as wished, sorted, each with the files that say so. There is none where an object is
+    /// so already.
+    pub landed: Vec<(ObjectKey, BTreeSet<RepoPath>)>,
     /// The objects that stay as they are and why, sorted. The refusals themselves name no object.
     pub refused: Vec<(ObjectKey, Refusal)>,
 }
@@ -79,16 +82,30 @@ pub fn change(
     cache: &mut Cache,
 ) -> Result<Changed, BuildError> {
     let render = build_with(tree, root, cache)?;
+    change_render(tree, (root, &render), writable, wishes, cache)
+}
+
+/// Finds what inputs have to say, as [`change()`] does, for a folder of which the render is at hand.
+///
+/// # Errors
+/// Returns that a file could not be read.
+pub(crate) fn change_render(
+    tree: FileTree<'_>,
+    (root, render): (&FolderPath, &Render),
+    writable: &FolderPath,
+    wishes: &[Wish],
+    cache: &mut Cache,
+) -> Result<Changed, BuildError> {
     let before: Vec<Value> = render.objects.iter().map(|it| it.node.to_value()).collect();
     let mut refused: BTreeMap<usize, Refusal> = BTreeMap::new();
     let mut expected: BTreeMap<usize, Expected> = BTreeMap::new();
     let mut routes: BTreeMap<usize, Vec<Edit>> = BTreeMap::new();
-    let mut router = Router::new(tree, root, writable, &render, cache)?;
+    let mut router = Router::new(tree, root, writable, render, cache)?;
     // The order in which wishes come decides nothing.
     let mut wishes: Vec<&Wish> = wishes.iter().collect();
     wishes.sort_by(|one, other| one.object.cmp(&other.object));
     for (index, wish) in wishes.iter().enumerate() {
-        let Some(at) = position(&render, &wish.object) else {
+        let Some(at) = position(render, &wish.object) else {
             refused.insert(index, refuse::not_rendered(router.root_path()));
             continue;
         };
@@ -111,7 +128,7 @@ pub fn change(
     let mut trial = Trial {
         tree,
         root,
-        render: &render,
+        render,
         before: &before,
         expected: &expected,
         routes: &routes,
@@ -119,10 +136,18 @@ pub fn change(
     };
     let settled = trial.settle(components(&routes))?;
     refused.extend(settled.refused);
-    let refused = refused.into_iter();
+    let landed = routes
+        .iter()
+        .filter(|(index, edits)| !edits.is_empty() && !refused.contains_key(index));
+    let landed = landed.map(|(index, edits)| {
+        let files = edits.iter().map(|edit| edit.target.file.clone());
+        (wishes[*index].object.clone(), files.collect())
+    });
     Ok(Changed {
         files: settled.files,
+        landed: landed.collect(),
         refused: refused
+            .into_iter()
             .map(|(index, refusal)| (wishes[index].object.clone(), refusal))
             .collect(),
     })
