@@ -58,7 +58,7 @@ pub enum Node {
     Folder(Arc<Directory>),
 }
 
-/// The entries of one commit below one folder, by their path from the root of the repository.
+/// The entries of one commit, by their path from the root of the repository.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Files {
     root: Arc<Directory>,
@@ -282,6 +282,15 @@ impl Files {
     pub fn changes_since(&self, before: &Self) -> Vec<FileChange> {
         let mut changes = Vec::new();
         compare(Some(&before.root), Some(&self.root), "", &mut changes);
+        changes
+    }
+
+    /// Returns what differs below one folder. What stands elsewhere is not looked at.
+    pub fn changes_since_below(&self, before: &Self, folder: &FolderPath) -> Vec<FileChange> {
+        let mut changes = Vec::new();
+        let prefix = folder.as_repo_path().map_or("", RepoPath::as_str);
+        let (old, new) = (before.folder(folder), self.folder(folder));
+        compare(old, new, prefix, &mut changes);
         changes
     }
 }
@@ -529,6 +538,32 @@ mod tests {
         assert_eq!(folder.nodes.len(), 1);
         let moved = Files::new(&FolderPath::new("x/y").unwrap(), Arc::clone(folder));
         assert!(moved.get(&path("x/y/b.yaml")).is_some());
+    }
+
+    #[test]
+    fn changes_below_a_folder_are_those_of_the_whole_that_lie_in_it() {
+        let files = |files: &[(&str, &[u8])]| -> FilesInMemory {
+            let files = files.iter().map(|(at, bytes)| (path(at), *bytes));
+            files.collect()
+        };
+        let states = [
+            files(&[]),
+            files(&[("a/b/c", b"1"), ("a/d", b"1"), ("e", b"1")]),
+            files(&[("a/b/c", b"2"), ("a/b/x/y", b"2"), ("a/bc", b"2")]),
+            files(&[("a/b", b"3"), ("e/f", b"3")]),
+        ];
+        for folder in [".", "a", "a/b", "e", "nowhere"] {
+            let folder = FolderPath::new(folder).unwrap();
+            for (before, after) in states
+                .iter()
+                .flat_map(|a| states.iter().map(move |b| (a, b)))
+            {
+                let mut all = after.files.changes_since(&before.files);
+                all.retain(|change| folder.contains(&change.path));
+                let below = after.files.changes_since_below(&before.files, &folder);
+                assert_eq!(below, all, "{folder}");
+            }
+        }
     }
 
     #[test]

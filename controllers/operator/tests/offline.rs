@@ -296,13 +296,13 @@ fn sc_7_links_and_other_repositories_are_not_followed() {
         .map(|issue| issue["issue"].as_str().unwrap())
         .collect();
     assert_eq!(issues, ["foreign-symlink", "foreign-submodule"]);
-    let words = ["plan", "--path", "linked", "--upsert", "-", "--write"];
-    let output = run(dir.path(), &words, &live("debug"));
-    assert_eq!(code(&output), 3);
-    assert_eq!(
-        fs::read_to_string(dir.path().join("real/x.yaml")).unwrap(),
-        APP
-    );
+    for (path, file) in [("linked", "real/x.yaml"), ("module", "module/x.yaml")] {
+        let words = ["plan", "--path", path, "--upsert", "-", "--write"];
+        let output = run(dir.path(), &words, &live("debug"));
+        assert_eq!(code(&output), 3, "{path}");
+        let held = fs::read_to_string(dir.path().join(file)).unwrap();
+        assert_eq!(held, APP, "{path}");
+    }
 }
 
 /// Returns the line of a text that holds this, counted from 1.

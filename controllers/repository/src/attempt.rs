@@ -1,7 +1,5 @@
 //! Commits that exist in memory only, until a remote has accepted them.
 
-use std::sync::Arc;
-
 use model::{CommitId, Content, ContentId, Contents, FolderPath, ReadError};
 
 use crate::error::StoreError;
@@ -62,11 +60,11 @@ impl Attempt {
         self.tip == self.base
     }
 
-    /// Reads a folder as the last commit has it.
+    /// Reads the last commit for a folder.
     ///
     /// # Errors
     /// Fails when the folder is none or the store is damaged.
-    pub fn snapshot(&mut self, folder: &FolderPath) -> Result<Arc<TreeSnapshot>, StoreError> {
+    pub fn snapshot(&mut self, folder: &FolderPath) -> Result<TreeSnapshot, StoreError> {
         self.snapshots
             .read(&self.objects, self.tip.as_ref(), folder)
     }

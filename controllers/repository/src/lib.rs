@@ -49,6 +49,6 @@ mod tests {
         movable::<Attempt>();
         movable::<HttpRemote>();
         movable::<PushOutcome>();
-        movable::<std::sync::Arc<TreeSnapshot>>();
+        movable::<TreeSnapshot>();
     }
 }

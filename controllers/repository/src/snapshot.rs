@@ -1,7 +1,10 @@
-//! Immutable reads of one folder of one commit.
+//! Immutable reads of one commit, each seen from one folder of it.
 //!
-//! A snapshot shares every folder with the one before that has the same id, so its cost follows what changed and
-//! not what there is. It holds no content; the store or the attempt that it came from is asked for that.
+//! A commit is read as a whole, because what counts for a folder may stand outside of it: a base that it builds on,
+//! a kustomization that reads a file of it, a configuration of SOPS above it. A snapshot shares every directory with
+//! an earlier one that has the same id, so its cost follows what changed and not what there is, and a second folder
+//! of the same commit costs nothing. It holds no content; the store or the attempt that it came from is asked for
+//! that.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -21,33 +24,31 @@ use crate::store::{Base, Objects, common_end, common_start};
 pub const LARGEST_FILE: u64 = 1 << 20;
 /// The deepest nesting that is read, far above what people make and below what a stack holds.
 const DEEPEST: usize = 128;
-/// The configuration of SOPS, which counts for everything below its folder.
-const SOPS_CONFIG: &str = ".sops.yaml";
-/// How many snapshots are kept for comparing with the next.
-const KEPT: usize = 64;
+/// How many roots are kept for comparing with the next: what is published, what waits for publication, and a few
+/// that a replay goes through again.
+const KEPT: usize = 8;
 
 /// The id of a tree, by which two equal folders are recognised.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TreeId(String);
 
-/// Everything below one folder of one commit. Shared, never changed.
+/// One commit, seen from one folder. Shared, never changed.
 #[derive(Clone)]
 pub struct TreeSnapshot {
     /// The commit. `None` is the state before a first commit.
     pub commit: Option<CommitId>,
     /// The folder's tree. `None` when the commit has no such folder.
     pub tree: Option<TreeId>,
-    /// The entries below the folder, by their path from the root of the repository, and every `.sops.yaml` above it.
+    /// The entries of the whole commit, inside and outside of the folder.
     pub files: Files,
-    /// How many entries have a name that no path of ours can hold, or are nested too deep. They are in the
-    /// commit and stay there; nothing of ours sees them.
+    /// How many entries of the folder have a name that no path of ours can hold, or are nested too deep. They are
+    /// in the commit and stay there; nothing of ours sees them.
     pub left_out: usize,
-    root: Option<Arc<Directory>>,
 }
 
-/// The last snapshots, newest last.
+/// The roots that were asked for last, newest last.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Snapshots(VecDeque<(FolderPath, Arc<TreeSnapshot>)>);
+pub(crate) struct Snapshots(VecDeque<Arc<Directory>>);
 
 impl TreeId {
     /// Returns the id in hex.
@@ -62,13 +63,6 @@ impl fmt::Display for TreeId {
     }
 }
 
-impl TreeSnapshot {
-    fn is_of(&self, tree: Option<ObjectId>) -> bool {
-        let tree = tree.map(|tree| ContentId::new(tree.as_bytes()));
-        self.root.as_ref().and_then(|root| root.id) == tree
-    }
-}
-
 impl fmt::Debug for TreeSnapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TreeSnapshot")
@@ -80,131 +74,65 @@ impl fmt::Debug for TreeSnapshot {
 }
 
 impl Snapshots {
-    /// Reads a folder of a commit, or of the state before a first commit.
+    /// Reads a commit, or the state before a first one, for a folder.
     pub(crate) fn read(
         &mut self,
         objects: &Objects,
         commit: Option<&CommitId>,
         folder: &FolderPath,
-    ) -> Result<Arc<TreeSnapshot>, StoreError> {
+    ) -> Result<TreeSnapshot, StoreError> {
         objects.check_present()?;
-        let tree = match commit {
-            Some(commit) => find_folder(objects, objects.commit(commit)?.tree, folder)?,
-            None => None,
+        let files = match commit {
+            Some(commit) => {
+                let root = self.root(objects, objects.commit(commit)?.tree)?;
+                Files::new(&FolderPath::root(), root)
+            }
+            None => Files::default(),
         };
-        let of_folder = || {
-            let newest_first = self.0.iter().rev().filter(|(of, _)| of == folder);
-            newest_first.map(|(_, snapshot)| snapshot)
-        };
-        // The newest is the one that the next was most probably made from.
-        let previous = of_folder()
-            .find(|snapshot| snapshot.is_of(tree))
-            .or_else(|| of_folder().next());
-        let same = |snapshot: &&Arc<TreeSnapshot>| {
-            snapshot.commit.as_ref() == commit && snapshot.is_of(tree)
-        };
-        if let Some(snapshot) = previous.filter(same) {
-            return Ok(Arc::clone(snapshot));
-        }
-        let previous = previous.map(Arc::as_ref);
-        let snapshot = Arc::new(build(objects, commit, tree, folder, previous)?);
-        self.keep(folder, &snapshot);
-        Ok(snapshot)
+        check_way(&files, folder)?;
+        let seen = files.folder(folder);
+        Ok(TreeSnapshot {
+            commit: commit.cloned(),
+            tree: seen.and_then(|directory| tree_id(directory)),
+            left_out: seen.map_or(0, |directory| directory.left_out),
+            files,
+        })
     }
 
-    fn keep(&mut self, folder: &FolderPath, snapshot: &Arc<TreeSnapshot>) {
-        let older: Vec<usize> = (0..self.0.len())
-            .filter(|index| self.0[*index].0 == *folder)
-            .collect();
-        // Two of each folder: the published state, and the one that waits for publication.
-        if older.len() > 1 {
-            self.0.remove(older[0]);
-        }
+    /// Reads a root, or finds it among those that were read before.
+    fn root(&mut self, objects: &Objects, id: ObjectId) -> Result<Arc<Directory>, StoreError> {
+        let wanted = Some(ContentId::new(id.as_bytes()));
+        let known = self.0.iter().position(|root| root.id == wanted);
+        let root = match known.and_then(|at| self.0.remove(at)) {
+            Some(root) => root,
+            // The newest is the one that this one was most probably made from.
+            None => directory(objects, id, "", DEEPEST, self.0.back())?,
+        };
         if self.0.len() == KEPT {
             self.0.pop_front();
         }
-        self.0.push_back((folder.clone(), Arc::clone(snapshot)));
+        self.0.push_back(Arc::clone(&root));
+        Ok(root)
     }
 }
 
-fn find_folder(
-    objects: &Objects,
-    root: ObjectId,
-    folder: &FolderPath,
-) -> Result<Option<ObjectId>, StoreError> {
-    let mut tree = root;
-    let parts = folder.as_repo_path().map(RepoPath::parts);
-    for part in parts.into_iter().flatten() {
-        match objects.tree_entry(&tree, part)? {
-            None => return Ok(None),
-            Some((EntryKind::Tree, id)) => tree = id,
-            Some(_) => {
-                let path = folder.clone();
-                return Err(StoreError::NotAFolder { path });
-            }
-        }
-    }
-    Ok(Some(tree))
+fn tree_id(directory: &Directory) -> Option<TreeId> {
+    let id = ObjectId::try_from(directory.id?.as_bytes()).ok()?;
+    Some(TreeId(id.to_string()))
 }
 
-fn build(
-    objects: &Objects,
-    commit: Option<&CommitId>,
-    tree: Option<ObjectId>,
-    folder: &FolderPath,
-    previous: Option<&TreeSnapshot>,
-) -> Result<TreeSnapshot, StoreError> {
-    let before = previous.and_then(|snapshot| snapshot.root.as_ref());
-    let prefix = folder.as_repo_path().map_or("", RepoPath::as_str);
-    let root = match tree {
-        Some(tree) => Some(directory(objects, tree, prefix, DEEPEST, before)?),
-        None => None,
-    };
-    let mut files = root
-        .as_ref()
-        .map_or_else(Files::default, |root| Files::new(folder, Arc::clone(root)));
-    if let Some(commit) = commit {
-        add_configs_above(objects, objects.commit(commit)?.tree, folder, &mut files)?;
+/// Refuses a folder whose own path leads through something that is no folder, or deeper than is read.
+fn check_way(files: &Files, folder: &FolderPath) -> Result<(), StoreError> {
+    let depth = folder.as_repo_path().map_or(0, |path| path.parts().count());
+    let mut is_blocked = depth > DEEPEST;
+    let mut way = folder.as_repo_path().cloned();
+    while let Some(path) = way {
+        is_blocked |= files.get(&path).is_some();
+        way = path.parent().as_repo_path().cloned();
     }
-    Ok(TreeSnapshot {
-        commit: commit.cloned(),
-        tree: tree.map(|id| TreeId(id.to_string())),
-        files,
-        left_out: root.as_ref().map_or(0, |root| root.left_out),
-        root,
-    })
-}
-
-/// Adds the configurations of SOPS that stand above the folder, because they count in it too.
-fn add_configs_above(
-    objects: &Objects,
-    root: ObjectId,
-    folder: &FolderPath,
-    files: &mut Files,
-) -> Result<(), StoreError> {
-    let mut tree = root;
-    let mut prefix = String::new();
-    let parts = folder.as_repo_path().map(RepoPath::parts);
-    for part in parts.into_iter().flatten() {
-        let found = objects.tree_entry(&tree, SOPS_CONFIG)?;
-        if let (Some((EntryKind::Blob | EntryKind::BlobExecutable, id)), Ok(path)) =
-            (found, RepoPath::new(joined(&prefix, SOPS_CONFIG)))
-        {
-            let content = ContentId::new(id.as_bytes());
-            let executable = false;
-            files.put(
-                &path,
-                FileEntry::Regular {
-                    content,
-                    executable,
-                },
-            );
-        }
-        match objects.tree_entry(&tree, part)? {
-            Some((EntryKind::Tree, id)) => tree = id,
-            _ => return Ok(()),
-        }
-        prefix = joined(&prefix, part);
+    if is_blocked {
+        let path = folder.clone();
+        return Err(StoreError::NotAFolder { path });
     }
     Ok(())
 }

@@ -46,7 +46,7 @@ fn a_first_fetch_brings_one_commit_and_its_whole_tree() {
         content(&store, &snapshot, "apps/a.yaml").as_deref(),
         Some(&b"a: 2\n"[..])
     );
-    assert_eq!(snapshot.files.len(), 1, "only the folder is read");
+    assert_eq!(snapshot.files.len(), 2, "a snapshot shows the whole commit");
     let parent = commit_id(bench.origin.commits("main").unwrap()[1].as_str());
     assert!(!store.has(&parent).unwrap(), "history was not asked for");
     bench.check_objects();

@@ -269,7 +269,11 @@ fn a_snapshot_shares_what_did_not_change() {
     ]);
     let apps = folder("apps");
     let first = store.snapshot(&base, &apps).unwrap();
-    assert!(Arc::ptr_eq(&first, &store.snapshot(&base, &apps).unwrap()));
+    let shared = |a: &TreeSnapshot, b: &TreeSnapshot, at: &str| {
+        let directory = |of: &TreeSnapshot| Arc::clone(of.files.folder(&folder(at)).unwrap());
+        Arc::ptr_eq(&directory(a), &directory(b))
+    };
+    assert!(shared(&first, &store.snapshot(&base, &apps).unwrap(), "."));
 
     let elsewhere = [write("other/d.yaml", "changed\n")];
     let (one, commit) = attempt(&store, Some(&base), &elsewhere);
@@ -279,17 +283,13 @@ fn a_snapshot_shares_what_did_not_change() {
         (&second.commit, &second.tree),
         (&Some(commit.clone()), &first.tree)
     );
-    let shared = |a: &TreeSnapshot, b: &TreeSnapshot, at: &str| {
-        let directory = |of: &TreeSnapshot| Arc::clone(of.files.folder(&folder(at)).unwrap());
-        Arc::ptr_eq(&directory(a), &directory(b))
-    };
     assert!(shared(&first, &second, "apps"), "the folder is the same");
 
     let inside = [write("apps/a.yaml", "A\n"), remove("apps/gone/c.yaml")];
     let (mut two, _) = attempt(&store, Some(&commit), &inside);
     let third = two.snapshot(&apps).unwrap();
     assert!(shared(&first, &third, "apps/sub"));
-    let changes = third.files.changes_since(&first.files);
+    let changes = third.files.changes_since(&second.files);
     let changed: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
     assert_eq!(changed, ["apps/a.yaml", "apps/gone/c.yaml"]);
     assert_eq!(
@@ -297,10 +297,39 @@ fn a_snapshot_shares_what_did_not_change() {
         Some(&b"A\n"[..])
     );
     assert_eq!(content(&two, &third, "apps/gone/c.yaml"), None);
-    assert_eq!(third.files.len(), 2);
+    assert_eq!(third.files.len(), 3);
     // The attempt is given up; the store still knows the state before.
     drop(two);
-    assert_eq!(store.snapshot(&commit, &apps).unwrap().files, first.files);
+    assert_eq!(store.snapshot(&commit, &apps).unwrap().files, second.files);
+}
+
+#[test]
+fn snapshots_of_several_folders_of_one_commit_are_one_read() {
+    let files = [
+        (".sops.yaml", "creation_rules: []\n"),
+        ("apps/a.yaml", "a\n"),
+        ("base/b.yaml", "b\n"),
+    ];
+    let (_dir, mut store, base) = store_with(&files);
+    let apps = store.snapshot(&base, &folder("apps")).unwrap();
+    assert_eq!(apps.files.paths(), files.map(|(at, _)| path(at)));
+    let other = store.snapshot(&base, &folder("base")).unwrap();
+    assert_ne!(apps.tree, other.tree);
+    let root = |of: &TreeSnapshot| Arc::clone(of.files.folder(&folder(".")).unwrap());
+    assert!(Arc::ptr_eq(&root(&apps), &root(&other)));
+    assert_eq!(store.snapshot(&base, &folder("none")).unwrap().tree, None);
+}
+
+#[test]
+fn what_is_left_out_counts_for_the_folder_that_holds_it() {
+    let bench = Bench::seeded(&[("apps/a.yaml", "a\n"), ("base/b.yaml", "b\n")]);
+    let clone = bench.server.clone("app").unwrap();
+    clone.write("base/back\\slash.yaml", "odd\n").unwrap();
+    clone.commit("an odd name").unwrap();
+    clone.push().unwrap();
+    let (_, mut store, tip) = bench.fetched();
+    let mut left_out = |at: &str| store.snapshot(&tip, &folder(at)).unwrap().left_out;
+    assert_eq!(["apps", "base", "."].map(&mut left_out), [0, 1, 1]);
 }
 
 #[test]

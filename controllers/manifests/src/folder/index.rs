@@ -169,11 +169,12 @@ impl Folder {
             // Before anything is read, so that what is read needs not be joined a second time.
             self.joining = joining.clone();
         }
-        let changes = tree.files.changes_since(&self.files);
+        let changes = tree.files.changes_since_below(&self.files, &self.path);
         let result = if changes.iter().any(|change| self.holds_rules(&change.path)) {
             self.clear();
             self.read_rules(tree).and_then(|()| {
-                let all = tree.files.changes_since(&Files::default());
+                let nothing = Files::default();
+                let all = tree.files.changes_since_below(&nothing, &self.path);
                 self.take(tree, all, &mut prepared)
             })
         } else {

@@ -331,6 +331,31 @@ fn pi_8_a_missing_folder_is_an_empty_one() {
     assert!(read(&[]).accept().unwrap().is_empty());
     let elsewhere = read(&[("elsewhere/a.yaml", regular(""))]);
     assert!(elsewhere.accept().unwrap().is_empty());
+    // What stands outside is neither read nor judged, also after the ignore rules start everything anew.
+    let nothing = FilesInMemory::default();
+    let mut folder = Folder::new(FolderPath::new("live").unwrap());
+    for outside in [
+        "elsewhere/a.yaml",
+        "live.yaml",
+        "livestock/.gittargetignore",
+    ] {
+        let files = in_memory(&[
+            (outside, regular("a: [\n")),
+            ("live/.gittargetignore", regular("")),
+        ]);
+        let rules = in_memory(&[("live/.gittargetignore", regular(""))]);
+        let tree = FileTree {
+            files: &files.files,
+            contents: &rules,
+        };
+        folder.update(tree, &joining()).unwrap();
+        folder.accept().unwrap();
+        let tree = FileTree {
+            files: &nothing.files,
+            contents: &nothing,
+        };
+        folder.update(tree, &joining()).unwrap();
+    }
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub(super) fn run(arguments: &Analyze) -> Result<Verdict, Problem> {
         catalog: types.catalog().into(),
         namespace: None,
     };
-    let disk = Disk::read(&arguments.folder, &FolderPath::root())?;
+    let disk = Disk::read(&arguments.folder)?;
     let root = FolderPath::root();
     let prepared = scan(&disk, &root);
     let whole = Folder::read_prepared(disk.tree(), root, &joining, prepared)

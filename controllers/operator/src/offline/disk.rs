@@ -1,4 +1,4 @@
-//! A folder on disk as the files of a commit.
+//! A repository on disk as the files of a commit.
 //!
 //! What is there is listed at once and read when it is asked for. Links are not followed, a repository inside of
 //! another one is not looked into, and `.git` is left out.
@@ -28,27 +28,12 @@ pub(super) struct Disk {
 }
 
 impl Disk {
-    /// Lists everything below `folder` of the repository at `root`. A folder that is missing holds nothing.
-    pub(super) fn read(root: &Path, folder: &FolderPath) -> Result<Self> {
-        let below = folder.as_repo_path().map(RepoPath::as_str);
-        let place = below.map_or_else(|| root.to_owned(), |below| root.join(below));
+    /// Lists everything below the root of a repository.
+    pub(super) fn read(root: &Path) -> Result<Self> {
         let mut listing = Listing { paths: Vec::new() };
-        if let Some(way) = listing.way(root, folder)? {
-            return Ok(Self {
-                files: way,
-                paths: Vec::new(),
-            });
-        }
-        let prefix = below.unwrap_or_default();
-        let directory = match fs::symlink_metadata(&place) {
-            Ok(_) => listing.directory(&place, prefix, DEEPEST)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Directory::default(),
-            Err(error) => return Err(error).with_context(|| cannot_read(&place)),
-        };
-        let mut files = Files::new(folder, Arc::new(directory));
-        listing.configs_above(root, folder, &mut files);
+        let directory = listing.directory(root, "", DEEPEST)?;
         Ok(Self {
-            files,
+            files: Files::new(&FolderPath::root(), Arc::new(directory)),
             paths: listing.paths,
         })
     }
@@ -66,52 +51,6 @@ struct Listing {
 }
 
 impl Listing {
-    /// Returns what stands in the way where a part of the folder's own path is no folder.
-    fn way(&mut self, root: &Path, folder: &FolderPath) -> Result<Option<Files>> {
-        let mut at = root.to_owned();
-        let parts = folder.as_repo_path().map(RepoPath::parts);
-        let mut path = String::new();
-        for part in parts.into_iter().flatten() {
-            at.push(part);
-            path = if path.is_empty() {
-                part.to_owned()
-            } else {
-                format!("{path}/{part}")
-            };
-            let metadata = match fs::symlink_metadata(&at) {
-                Ok(metadata) => metadata,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-                Err(error) => return Err(error).with_context(|| cannot_read(&at)),
-            };
-            if !metadata.is_dir() {
-                let entry = self.entry(&at, &metadata);
-                let (above, name) = path.rsplit_once('/').unwrap_or((".", &path));
-                let directory = Directory {
-                    nodes: vec![(name.into(), Node::Entry(entry))],
-                    ..Directory::default()
-                };
-                let above = FolderPath::new(above)?;
-                return Ok(Some(Files::new(&above, Arc::new(directory))));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Adds the configurations of SOPS that stand above the folder, because they count in it too.
-    fn configs_above(&mut self, root: &Path, folder: &FolderPath, files: &mut Files) {
-        let mut above = folder.as_repo_path().map(RepoPath::parent);
-        while let Some(folder) = above {
-            if let Ok(path) = folder.join(".sops.yaml")
-                && let place = root.join(path.as_str())
-                && let Ok(metadata) = fs::symlink_metadata(&place)
-            {
-                let entry = self.entry(&place, &metadata);
-                files.put(&path, entry);
-            }
-            above = folder.as_repo_path().map(RepoPath::parent);
-        }
-    }
-
     fn directory(&mut self, place: &Path, prefix: &str, depth: usize) -> Result<Directory> {
         let mut found = Directory::default();
         let failed = || cannot_read(place);

@@ -40,7 +40,7 @@ pub(super) fn run(arguments: &Plan) -> Result<Verdict, Problem> {
         return Err(format!("--repository {repository}: there is no such folder").into());
     }
     let policy = &question.policy;
-    let disk = Disk::read(&arguments.repository, &policy.folder)?;
+    let disk = Disk::read(&arguments.repository)?;
     let mut folder = Folder::new(policy.folder.clone());
     let mut random = |bytes: &mut [u8]| rand::rng().fill_bytes(bytes);
     let sealing = question.encryption.as_ref().map(|encryption| Sealing {

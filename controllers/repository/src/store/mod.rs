@@ -15,7 +15,6 @@ mod tree_edit;
 use std::fs;
 use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use gix::ObjectId;
@@ -145,8 +144,8 @@ impl Store {
         self.objects.has_commit(id)
     }
 
-    /// Reads everything below a folder of a commit. What did not change since an earlier snapshot of the
-    /// same folder is shared with it and not read again.
+    /// Reads a commit for a folder. What did not change since an earlier snapshot, of this folder or another, is
+    /// shared with it and not read again.
     ///
     /// # Errors
     /// Fails when the commit is not in the store, the folder is none, or the store is damaged.
@@ -154,7 +153,7 @@ impl Store {
         &mut self,
         commit: &CommitId,
         folder: &FolderPath,
-    ) -> Result<Arc<TreeSnapshot>, StoreError> {
+    ) -> Result<TreeSnapshot, StoreError> {
         self.snapshots.read(&self.objects, Some(commit), folder)
     }
 

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gix::ObjectId;
-use gix::bstr::BStr;
 use gix::objs::tree::EntryRef;
 use gix::objs::{CommitRefIter, Find as _, FindHeader as _, Kind, TreeRef, TreeRefIter};
 use model::CommitId;
@@ -198,22 +197,6 @@ impl Objects {
         bytes: &'a [u8],
     ) -> Result<TreeRef<'a>, StoreError> {
         TreeRef::from_bytes(bytes, self.hash_kind()).map_err(|_| self.unparsable(id))
-    }
-
-    /// Returns the entry of a tree with this name.
-    pub(crate) fn tree_entry(
-        &self,
-        id: &ObjectId,
-        name: &str,
-    ) -> Result<Option<(gix::objs::tree::EntryKind, ObjectId)>, StoreError> {
-        self.tree(id, |tree| {
-            let wanted: &BStr = name.into();
-            Ok(tree
-                .entries
-                .iter()
-                .find(|entry| entry.filename == wanted)
-                .map(|entry| (entry.mode.kind(), entry.oid.to_owned())))
-        })
     }
 
     /// Returns the size of a file without reading it.
