@@ -176,12 +176,12 @@ fn d59_plan_removes_and_keeps_by_the_prune_mode() {
 
 #[test]
 fn what_is_wrong_with_the_input_is_told_and_ends_with_2() {
-    let kustomize = "kind: GitTarget\nspec: {path: apps, placement: {useKustomize: true}}\n";
-    let dir = repository(&[("apps/x.yaml", APP), ("target.yaml", kustomize)]);
+    let target = "kind: GitTarget\nspec: {path: apps, placement: {default: ../x.yaml}}\n";
+    let dir = repository(&[("apps/x.yaml", APP), ("target.yaml", target)]);
     let cases: [(&[&str], &str); 8] = [
         (
             &["plan", "--target", "target.yaml"],
-            "spec.placement.useKustomize",
+            "spec.placement.default",
         ),
         (&["plan", "--upsert", "-"], "--path is missing"),
         (&["plan", "--path", "../x"], "--path"),

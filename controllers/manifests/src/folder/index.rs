@@ -419,7 +419,9 @@ impl Folder {
 
     /// Returns every document, by path and position.
     pub fn documents(&self) -> impl Iterator<Item = &Document> {
-        self.scanned.values().flat_map(|file| &file.documents)
+        let files = self.scanned.values();
+        let files = files.filter(|file| file.part != Part::Input);
+        files.flat_map(|file| &file.documents)
     }
 
     /// Returns what the folder holds.

@@ -17,6 +17,8 @@ pub struct Supply {
     pub path: RepoPath,
     /// Its line, counted from 1.
     pub line: u32,
+    /// Where it starts, in bytes from the start of the file.
+    pub(crate) at: u32,
 }
 
 /// What can give a value of a render.
@@ -77,6 +79,7 @@ pub fn supplier(
         kind,
         path: path.clone(),
         line: line(tree, path, site.at)?,
+        at: site.at,
     }))
 }
 

@@ -38,6 +38,7 @@ pub(super) struct SupplierReport {
 #[derive(Debug, Clone, Serialize)]
 struct DifferenceReport {
     field: Option<String>,
+    file: Option<String>,
     line: Option<u32>,
     expected: Option<Value>,
     live: Option<Value>,
@@ -112,6 +113,7 @@ impl DifferenceReport {
         };
         Self {
             field: difference.field.clone(),
+            file: difference.path.as_ref().map(ToString::to_string),
             line: difference.line,
             expected: told(&difference.expected),
             live: told(&difference.live),
@@ -123,7 +125,7 @@ impl DifferenceReport {
             let text = value.as_ref().map(Value::to_string);
             text.unwrap_or_else(|| "nothing".to_owned())
         };
-        let at = match (file, self.line) {
+        let at = match (self.file.as_deref().or(file), self.line) {
             (Some(file), Some(line)) => format!(" ({file}:{line})"),
             _ => String::new(),
         };

@@ -219,10 +219,6 @@ fn policy(arguments: &Plan, types: &Types) -> Result<Policy, Problem> {
     }
     if let Some(target) = target {
         policy.placement = git_target::placement(&target, types.sensitivity()).map_err(failed)?;
-        if policy.placement.use_kustomize() == Some(true) {
-            let field = "spec.placement.useKustomize";
-            return Err(format!("{field}: not supported by this version; remove it").into());
-        }
         policy.prune = git_target::prune(&target);
         policy.serialize_namespace = target.spec.serialize_namespace;
     }

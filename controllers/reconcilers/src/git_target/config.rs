@@ -109,14 +109,6 @@ fn unsupported(target: &GitTarget) -> Vec<String> {
         .iter()
         .any(|template| template.is_some())
     });
-    let placement = spec.placement.as_ref();
-    let kustomize = placement.is_some_and(|placement| placement.use_kustomize == Some(true));
-    [
-        (templates, "spec.commit.message"),
-        (kustomize, "spec.placement.useKustomize"),
-    ]
-    .into_iter()
-    .filter(|(used, _)| *used)
-    .map(|(_, field)| format!("{field}: not supported by this version; remove it"))
-    .collect()
+    let message = "spec.commit.message: not supported by this version; remove it";
+    templates.then(|| message.to_owned()).into_iter().collect()
 }

@@ -290,7 +290,8 @@ fn each_problem_stops_the_mirror_and_names_itself() {
         (
             "unsupported",
             with_subject(running(), |subject| {
-                let spec = json!({"spec": {"placement": {"useKustomize": true}}});
+                let message = json!({"liveTemplate": "{{ .Author }}"});
+                let spec = json!({"spec": {"commit": {"message": message}}});
                 subject.object = target("team-a/apps", "apps", spec);
             }),
             "InvalidConfig",

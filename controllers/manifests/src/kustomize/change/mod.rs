@@ -35,6 +35,8 @@ use route::Router;
 use target::Edit;
 use trial::{Expected, Trial};
 
+pub(crate) use source::way_in;
+
 /// Which object of a build is meant.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectKey {

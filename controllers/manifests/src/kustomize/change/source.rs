@@ -72,7 +72,7 @@ fn gather(node: &Node, way: &mut Steps, ways: &mut BTreeMap<u32, Vec<Steps>>) {
 }
 
 /// Returns the document and the way to the value that starts at a byte of a text.
-pub(super) fn way_in(text: &str, at: u32) -> Option<(usize, Steps)> {
+pub(crate) fn way_in(text: &str, at: u32) -> Option<(usize, Steps)> {
     let composed = yaml::compose(text).ok()?;
     let at = usize::try_from(at).ok()?.checked_sub(composed.before)?;
     let mut documents = composed.documents.iter().enumerate();

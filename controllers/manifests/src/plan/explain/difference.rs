@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use model::RepoPath;
 use serde_json::Value;
 
 use crate::fidelity::Divergence;
@@ -12,6 +13,8 @@ use crate::yaml::{self, FieldPath, Way};
 pub struct Difference {
     /// The field, such as `spec.replicas`; nothing where fields are not told apart.
     pub field: Option<String>,
+    /// The file that says it, where that is not the object's document.
+    pub path: Option<RepoPath>,
     /// The line that says it, or that of the nearest thing above it, counted from 1.
     pub line: Option<u32>,
     /// What the folder says.

@@ -75,6 +75,26 @@ impl<'a> Fixes<'a> {
         }
     }
 
+    /// Proposes a text for a file that an object is built from, where the object lands with it.
+    pub(super) fn of_input(
+        &mut self,
+        path: &RepoPath,
+        text: String,
+        wish: &Intent,
+    ) -> Result<Option<Fix>, ReadError> {
+        self.asked += 1;
+        if self.asked > MOST || !self.trial().text_helps(path, &text, wish)? {
+            return Ok(None);
+        }
+        let action = format!("write the live value into {path}, which supplies it");
+        Ok(Some(self.file(path, action, Some(text))))
+    }
+
+    /// Returns the text of a file.
+    pub(super) fn text_of(&mut self, path: &RepoPath) -> Result<Option<String>, ReadError> {
+        self.text(path)
+    }
+
     /// Finds a fix for one object of an accepted folder.
     pub(super) fn of_object(
         &mut self,

@@ -5,9 +5,10 @@
 //! values; nothing here decides anything. A change that is proposed was tried first, by planning with it, wherever
 //! that can be told.
 //!
-//! Reading order: [`Explanation`], `difference` (the fields), `fix` (what to propose), `rewrite` (other
+//! Reading order: [`Explanation`], `difference` (the fields), `built` (objects that builds make), `fix` (what to propose), `rewrite` (other
 //! texts of a document), `trial` (whether it helps).
 
+mod built;
 mod difference;
 mod fix;
 mod rewrite;
@@ -27,6 +28,7 @@ use super::wanted::comparable;
 use super::wishes::{Wish, Wishes};
 use crate::fidelity::divergences;
 use crate::folder::{AcceptedFolder, Document, Folder};
+use crate::kustomize::supplier::SupplyKind;
 use crate::yaml::FieldPath;
 pub use difference::{Difference, Told};
 use difference::{Gap, gaps};
@@ -72,6 +74,8 @@ pub enum SupplierKind {
     Document,
     /// A pattern of the ignore rules.
     IgnoreRule,
+    /// An input of a build.
+    Build(SupplyKind),
 }
 
 impl SupplierKind {
@@ -80,6 +84,7 @@ impl SupplierKind {
         match self {
             Self::Document => "document",
             Self::IgnoreRule => "ignore-rule",
+            Self::Build(kind) => kind.as_str(),
         }
     }
 }
@@ -169,6 +174,12 @@ fn explain_object(
     ground: Ground<'_>,
     fixes: &mut Fixes<'_>,
 ) -> Result<Explanation, ReadError> {
+    if let (Wish::Upsert(object), [made, ..]) = (wish, folder.made(id))
+        && !object.is_sensitive()
+    {
+        let asked = (object, refusal);
+        return built::explain_made(asked, made, folder, ground, fixes);
+    }
     let document = folder.find(id);
     let open = match document {
         Some(document) => texts.open(&document.path)?,
@@ -221,6 +232,7 @@ fn differences(case: &Case<'_>) -> Vec<Difference> {
     if is_secret || document.encrypted {
         return vec![Difference {
             field: None,
+            path: None,
             line: Some(document.line),
             expected: Told::Withheld,
             live: Told::Withheld,
@@ -232,6 +244,7 @@ fn differences(case: &Case<'_>) -> Vec<Difference> {
     let told = |gap: Gap<'_>| Difference {
         line: case.open.line_of(document.index, &gap.field),
         field: Some(gap.field.to_string()),
+        path: None,
         expected: Told::of(gap.held),
         live: Told::of(gap.live),
     };
