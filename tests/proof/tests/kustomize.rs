@@ -17,8 +17,10 @@ use proof::kustomize::live::Live;
 use proof::kustomize::mutation::{Mutation, changed, mutations};
 use proof::kustomize::oracle::{Answer, Oracle, Version};
 use proof::kustomize::patched::patched;
+use proof::kustomize::removed::{Outcome, Removal, removals};
 use proof::kustomize::tally::{Accepted, Tally, are_equal};
 use proof::kustomize::{matrix, ours};
+use serde_json::Value;
 
 /// Patches that kustomize merges into something that nobody means.
 const PATCHES_REFUSED: [&str; 3] = [
@@ -222,6 +224,52 @@ fn e8_a_folder_builds_to_what_its_objects_became_or_stays() -> Result<()> {
         effort.seed
     );
     assert!(landed * 4 > refused, "few changes land");
+    Ok(())
+}
+
+#[test]
+fn dp_5_an_object_leaves_a_folder_and_comes_back_and_nothing_else_moves() -> Result<()> {
+    let removals = removals()?;
+    let mut outcomes = Vec::new();
+    for removal in &removals {
+        match removal.play() {
+            Ok(outcome) => outcomes.push(outcome),
+            Err(error) => bail!("{}: {error:#}", removal.title),
+        }
+    }
+    for version in [Version::Followed, Version::Older] {
+        let mut oracle = Oracle::start(version)?;
+        for (removal, outcome) in removals.iter().zip(&outcomes) {
+            assert_removed(&mut oracle, removal, outcome)?;
+        }
+    }
+    Ok(())
+}
+
+/// Lets kustomize's library build a folder before, without the object and with it again.
+fn assert_removed(oracle: &mut Oracle, removal: &Removal, outcome: &Outcome) -> Result<()> {
+    let mut build = |files: &Files| -> Result<Vec<Value>> {
+        let answer = oracle.build([(files, removal.folder.as_str())])?.remove(0);
+        match answer {
+            Ok(objects) => Ok(objects),
+            Err(error) => bail!("{}: {error}\n{}", removal.title, archive::text(files)),
+        }
+    };
+    let before = build(&removal.files)?;
+    let mut others = before.clone();
+    others.remove(outcome.at);
+    let without = build(&outcome.without)?;
+    let text = archive::text(&outcome.without);
+    assert!(are_equal(&others, &without), "{}\n{text}", removal.title);
+    let Some(back) = &outcome.back else {
+        return Ok(());
+    };
+    if outcome.has_orphans {
+        assert_eq!(build(back)?.len(), before.len(), "{}", removal.title);
+    } else {
+        let (was, is) = (archive::text(&removal.files), archive::text(back));
+        assert_eq!(is, was, "{}: it is not as before", removal.title);
+    }
     Ok(())
 }
 

@@ -10,8 +10,9 @@
 //! (manifests as kustomize reads them); `build`
 //! (the order of things) and what it calls: `generate` with [`generator`] (objects that are made of files), `patches`
 //! with [`merge`] (an object and a patch), `namespace`, `labels`, `annotations`, `replicas`, `images`,
-//! `references` and `referrers`; [`supplier`] (the line that gives a value); [`mod@change`] (which inputs say what, for objects to be otherwise); [`register`]
-//! (which files are listed).
+//! `references` and `referrers`; [`supplier`] (the line that gives a value); [`mod@change`] (which inputs say what, for
+//! objects to be otherwise); [`register`] (which files are listed) and [`remove`] (objects without a document of their
+//! own go).
 
 pub mod change;
 pub mod generator;
@@ -43,6 +44,7 @@ mod read;
 mod references;
 mod referrers;
 pub mod register;
+pub mod remove;
 mod replicas;
 mod scalar;
 mod selector;
@@ -87,8 +89,8 @@ pub struct Rendered {
     pub origin: Origin,
     /// What it says.
     pub node: Node,
-    /// What its document or generator called it.
-    pub first: Id,
+    /// What it was called before each change of namespaces, the first one first.
+    pub previous: Vec<Id>,
     /// What it is called now.
     pub id: Id,
 }
@@ -108,6 +110,11 @@ impl Render {
 }
 
 impl Rendered {
+    /// Returns what its document or generator called it.
+    pub fn first(&self) -> &Id {
+        self.previous.first().unwrap_or(&self.id)
+    }
+
     /// Returns the namespace that the object names, where it names one.
     pub fn namespace(&self) -> Option<&str> {
         let namespace = self.node.get("metadata")?.get("namespace")?.as_str()?;
@@ -164,8 +171,8 @@ fn build_unguarded(
     })?;
     let objects = objects.into_iter().map(|object| Rendered {
         origin: object.origin,
-        first: object.first_id(),
         id: object.id(),
+        previous: object.previous,
         node: object.node,
     });
     let objects = objects.collect();

@@ -25,8 +25,7 @@ impl Id {
         let (group, version) = group_version(api_version);
         let namespace = match metadata("namespace") {
             _ if super::namespace::is_cluster_scoped(api_version, kind) => Home::Cluster,
-            "" => Home::Namespace(DEFAULT_NAMESPACE.to_owned()),
-            namespace => Home::Namespace(namespace.to_owned()),
+            namespace => Home::named(namespace),
         };
         Self {
             group: group.to_owned(),
@@ -51,6 +50,24 @@ pub enum Home {
 }
 
 impl Home {
+    /// Returns where an object lives that names a namespace, or an empty one.
+    pub(crate) fn named(namespace: &str) -> Self {
+        let namespace = match namespace {
+            "" => DEFAULT_NAMESPACE,
+            namespace => namespace,
+        };
+        Self::Namespace(namespace.to_owned())
+    }
+
+    /// Returns the namespace that a manifest has to name, where it has to name one.
+    pub(crate) fn spelled(&self) -> Option<&str> {
+        match self {
+            Self::Namespace(namespace) => Some(namespace).filter(|it| *it != DEFAULT_NAMESPACE),
+            Self::Cluster => None,
+        }
+        .map(String::as_str)
+    }
+
     /// Returns what expressions are matched against.
     pub(crate) fn as_str(&self) -> &str {
         match self {
@@ -196,11 +213,6 @@ impl Object {
     /// Returns what it is known by now.
     pub(crate) fn id(&self) -> Id {
         Id::of(&self.node)
-    }
-
-    /// Returns what it was known by first.
-    pub(crate) fn first_id(&self) -> Id {
-        self.previous.first().cloned().unwrap_or_else(|| self.id())
     }
 
     /// Names it in messages.

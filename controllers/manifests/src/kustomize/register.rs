@@ -4,7 +4,7 @@
 //! change in the commit that writes or removes the file. The list keeps its layout.
 
 use model::{FolderPath, RepoPath};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::graph::{Graph, Reader, Resource};
 use super::path::{Destination, follow, spell};
@@ -16,13 +16,16 @@ pub enum Unlistable {
     /// It is not one document of YAML.
     #[error("the kustomization is not one document")]
     NotOneDocument,
-    /// Its list is something else.
-    #[error("`resources` is no list of paths")]
-    NoList,
+    /// A list of it is something else.
+    #[error("`{0}` holds something else than entries")]
+    NoList(&'static str),
     /// The text does not take the edit.
     #[error("the list cannot be edited safely: {0}")]
     NotEditable(#[from] yaml::EditError),
 }
+
+/// The list of the files and folders that are built.
+pub(super) const RESOURCES: &str = "resources";
 
 /// Returns the kustomization that has to list a file: the nearest one above it, in what may be written (RG-1, RG-4).
 pub fn governing<'g>(
@@ -75,27 +78,39 @@ pub fn relist(
     add: &[RepoPath],
     remove: &[RepoPath],
 ) -> Result<String, Unlistable> {
+    edited(text, |fields| {
+        let old: Vec<String> = match fields.get(RESOURCES) {
+            None | Some(Value::Null) => Vec::new(),
+            Some(list) => {
+                serde_json::from_value(list.clone()).map_err(|_| Unlistable::NoList(RESOURCES))?
+            }
+        };
+        let mut entries = old.clone();
+        entries.retain(|entry| !remove.iter().any(|file| leads_to(folder, entry, file)));
+        for file in add {
+            if !entries.iter().any(|entry| leads_to(folder, entry, file)) {
+                insert(&mut entries, spelled_alike(&old, spell(folder, file)));
+            }
+        }
+        if entries != old {
+            fields.insert(RESOURCES.to_owned(), json!(entries));
+        }
+        Ok(())
+    })
+}
+
+/// Returns the text of a kustomization with other fields. Everything else of it stays.
+pub(super) fn edited(
+    text: &str,
+    change: impl FnOnce(&mut Map<String, Value>) -> Result<(), Unlistable>,
+) -> Result<String, Unlistable> {
     let documents = yaml::values(text).map_err(|_| Unlistable::NotOneDocument)?;
     let [mut kustomization] =
         <[Value; 1]>::try_from(documents).map_err(|_| Unlistable::NotOneDocument)?;
     let fields = kustomization
         .as_object_mut()
         .ok_or(Unlistable::NotOneDocument)?;
-    let old: Vec<String> = match fields.get("resources") {
-        None | Some(Value::Null) => Vec::new(),
-        Some(list) => serde_json::from_value(list.clone()).map_err(|_| Unlistable::NoList)?,
-    };
-    let mut entries = old.clone();
-    entries.retain(|entry| !remove.iter().any(|file| leads_to(folder, entry, file)));
-    for file in add {
-        if !entries.iter().any(|entry| leads_to(folder, entry, file)) {
-            insert(&mut entries, spelled_alike(&old, spell(folder, file)));
-        }
-    }
-    if entries == old {
-        return Ok(text.to_owned());
-    }
-    fields.insert("resources".to_owned(), json!(entries));
+    change(fields)?;
     Ok(yaml::edit(text, &[(0, &kustomization)])?)
 }
 
@@ -107,7 +122,7 @@ pub fn new_root(folder: &FolderPath, files: &[RepoPath]) -> String {
     let fields = [
         ("apiVersion", json!("kustomize.config.k8s.io/v1beta1")),
         ("kind", json!("Kustomization")),
-        ("resources", json!(entries)),
+        (RESOURCES, json!(entries)),
     ];
     yaml::canonical(
         &fields
@@ -117,12 +132,13 @@ pub fn new_root(folder: &FolderPath, files: &[RepoPath]) -> String {
     )
 }
 
-fn leads_to(folder: &FolderPath, entry: &str, file: &RepoPath) -> bool {
+/// Says whether an entry of a kustomization leads to a file.
+pub(super) fn leads_to(folder: &FolderPath, entry: &str, file: &RepoPath) -> bool {
     follow(folder, entry) == Destination::Path(file.clone())
 }
 
 /// Spells a path with `./` before it where most entries of the list have that.
-fn spelled_alike(list: &[String], path: String) -> String {
+pub(super) fn spelled_alike(list: &[String], path: String) -> String {
     let below: Vec<&String> = list
         .iter()
         .filter(|entry| !entry.starts_with(".."))
@@ -217,8 +233,8 @@ mod tests {
             ("", Unlistable::NotOneDocument),
             ("- a\n", Unlistable::NotOneDocument),
             ("a: [\n", Unlistable::NotOneDocument),
-            ("resources: a.yaml\n", Unlistable::NoList),
-            ("resources: [1]\n", Unlistable::NoList),
+            ("resources: a.yaml\n", Unlistable::NoList(RESOURCES)),
+            ("resources: [1]\n", Unlistable::NoList(RESOURCES)),
         ] {
             assert_eq!(
                 relist(text, &folder("live/app"), &add, &[]),

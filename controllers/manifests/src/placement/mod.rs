@@ -18,7 +18,7 @@ mod declared;
 mod guards;
 mod ladder;
 mod parse;
-mod segment;
+pub(crate) mod segment;
 mod template;
 #[cfg(test)]
 mod tests;

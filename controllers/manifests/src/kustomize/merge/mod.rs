@@ -57,6 +57,11 @@ pub enum Merged {
     Deleted,
 }
 
+/// Says whether a patch takes the object away that it is for.
+pub(crate) fn is_delete(patch: &Node) -> bool {
+    matches!(Directive::of_mapping(patch), Ok(Directive::Delete))
+}
+
 /// Why a patch cannot be merged into an object.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("the patch cannot be merged at `{path}`: {problem}")]

@@ -217,7 +217,10 @@ fn ov_2_every_object_knows_where_it_came_from() {
         .iter()
         .map(|object| {
             let file = usize::try_from(object.origin.file.0).unwrap();
-            let namespaces = (object.first.namespace.clone(), object.id.namespace.clone());
+            let namespaces = (
+                object.first().namespace.clone(),
+                object.id.namespace.clone(),
+            );
             (render.files[file].as_str(), object.origin.index, namespaces)
         })
         .collect();
