@@ -344,3 +344,84 @@ fn d54_a_root_that_names_another_namespace_relocates_the_object() {
     assert_eq!(refusal.issue, Some(IssueKind::KustomizeRenderRefused));
     assert_eq!(bed.policy.folder, FolderPath::new("apps").unwrap());
 }
+
+#[test]
+fn cg_11_a_generated_config_map_goes_with_its_entry_and_its_inputs() {
+    let generator = "generatorOptions: {disableNameSuffixHash: true}\nconfigMapGenerator:\n- name: settings\n  envs: [own.env, shared.env]\n- name: other\n  envs: [shared.env]\n";
+    let mut bed = root(generator)
+        .with("apps/own.env", "key=a\n")
+        .with("apps/shared.env", "b=c\n");
+    let outcome = bed.apply(&[removal(id("", "configmaps", "settings"))]);
+    assert!(matches!(decision(&outcome), Decision::Removed { .. }));
+    assert_eq!(bed.find("apps/own.env"), None);
+    assert!(bed.find("apps/shared.env").is_some());
+    assert!(!bed.text("apps/kustomization.yaml").contains("settings"));
+}
+
+#[test]
+fn dp_1_dp_3_an_inherited_object_goes_by_a_patch_and_comes_back() {
+    let mut bed = overlay("");
+    let before = bed.clone();
+    let outcome = bed.apply(&[removal(deployment())]);
+    assert!(matches!(decision(&outcome), Decision::Removed { .. }));
+    assert_eq!(bed.text("base/web.yaml"), WEB);
+    let patch = bed.text("apps/deployment-web-delete.yaml");
+    assert!(
+        patch.starts_with('#') && patch.contains("$patch: delete"),
+        "{patch}"
+    );
+    // It comes back as it is live now.
+    bed.mirror(&web(1, "nginx:2"));
+    assert_eq!(bed.find("apps/deployment-web-delete.yaml"), None);
+    assert_eq!(
+        changed_lines(&before, &bed),
+        ["+images:", "+- name: nginx", "+  newTag: \"2\""]
+    );
+}
+
+#[test]
+fn dp_4_an_edited_patch_is_not_taken_back_and_nothing_is_written() {
+    let mut bed = overlay("");
+    bed.apply(&[removal(deployment())]);
+    let path = "apps/deployment-web-delete.yaml";
+    let edited = format!("{}# mine\n", bed.text(path));
+    bed.put(path, &edited);
+    let refusal = bed.refused(&web(1, "nginx:1.0"));
+    assert_eq!(refusal.code, RefusalCode::WriteBoundaryRefused);
+    assert_eq!(refusal.at.unwrap().path.as_str(), path);
+}
+
+#[test]
+fn dp_3_an_object_that_cannot_come_back_as_it_is_stays_away() {
+    let mut bed = overlay("");
+    bed.apply(&[removal(deployment())]);
+    let refusal = bed.refused(&web(1, "nginx:1.0").replace("app: web", "app: shop"));
+    assert_eq!(refusal.issue, Some(IssueKind::WriteEscapesScope));
+}
+
+#[test]
+fn dl_13_a_count_goes_with_its_last_workload_and_a_patch_refuses() {
+    let count = "replicas:\n- name: web\n  count: 2\n";
+    let more = |entries: &str| {
+        let mut bed = root(entries);
+        bed.put("apps/a.yaml", &config("a", "x"));
+        let text = bed
+            .text("apps/kustomization.yaml")
+            .replace("- web.yaml\n", "- web.yaml\n- a.yaml\n");
+        bed.put("apps/kustomization.yaml", &text);
+        bed
+    };
+    let mut bed = more(count);
+    let outcome = bed.apply(&[removal(deployment())]);
+    assert!(matches!(decision(&outcome), Decision::Removed { .. }));
+    assert!(!bed.text("apps/kustomization.yaml").contains("count"));
+    let patch =
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {paused: true}\n";
+    let mut bed = more("patches: [{path: patch.yaml}]\n").with("apps/patch.yaml", patch);
+    let before = bed.clone();
+    let outcome = bed.apply(&[removal(deployment()), removal(id("", "configmaps", "a"))]);
+    let refusal = outcome.refusals().next().unwrap();
+    assert_eq!(refusal.issue, Some(IssueKind::OrphansBuildEntry));
+    assert_eq!(refusal.object, Some(deployment()));
+    assert!(changed_lines(&before, &bed).contains(&"-- a.yaml".to_owned()));
+}

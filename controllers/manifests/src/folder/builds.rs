@@ -179,16 +179,6 @@ impl Builds {
     }
 }
 
-impl Build {
-    /// Returns which object one of its objects is, where it is known.
-    pub(crate) fn id(&self, at: usize) -> Option<&ResourceId> {
-        match self.joins.get(at)? {
-            Join::Object(id) => Some(id),
-            Join::UnknownKind | Join::NoNamespace | Join::NoObject => None,
-        }
-    }
-}
-
 fn joins(render: &Render, joining: &Joining) -> Vec<Join> {
     let objects = render.objects.iter();
     objects.map(|object| join(object, joining)).collect()

@@ -109,6 +109,13 @@ impl Render {
     }
 }
 
+impl Render {
+    /// Returns the file that an object came from: that of its document, or the kustomization that generates it.
+    pub fn source(&self, object: &Rendered) -> Option<&RepoPath> {
+        self.files.get(cache::index(object.origin.file))
+    }
+}
+
 impl Rendered {
     /// Returns what its document or generator called it.
     pub fn first(&self) -> &Id {

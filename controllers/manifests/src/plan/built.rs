@@ -29,7 +29,7 @@ pub(super) type Changes = BTreeMap<RepoPath, Option<Vec<u8>>>;
 pub(super) type BuildWishes = BTreeMap<FolderPath, BTreeMap<ResourceId, Wish>>;
 
 /// Changes of inputs that do what they shall.
-struct Tried {
+pub(super) struct Tried {
     changed: Changes,
     landed: BTreeMap<ResourceId, RepoPath>,
     refused: BTreeMap<ResourceId, Refusal>,
@@ -50,10 +50,7 @@ impl Planner<'_, '_> {
                 continue;
             };
             let held = rendered.node.to_value();
-            let mut value = wanted(&held, object, &self.policy.defaults);
-            if rendered.namespace().is_none() {
-                value = without_namespace(value);
-            }
+            let value = self.wanted_of(rendered, &held, object);
             let path = self.path_of(id, made);
             self.scaled.extend(scaled(&path, &held, object));
             if yaml::same(&held, &value) {
@@ -89,10 +86,31 @@ impl Planner<'_, '_> {
         Ok(Decision::Edited { path })
     }
 
+    /// Returns what a build shall make of an object, in the form that the build writes it in.
+    pub(super) fn wanted_of(
+        &self,
+        rendered: &Rendered,
+        held: &Value,
+        object: &DesiredObject,
+    ) -> Value {
+        let value = wanted(held, object, &self.policy.defaults);
+        match rendered.namespace() {
+            Some(_) => value,
+            None => without_namespace(value),
+        }
+    }
+
     /// Returns the file that stands for an object of a build: its document's, or the kustomization's.
     pub(super) fn path_of(&self, id: &ResourceId, made: &Made) -> RepoPath {
         let document = self.folder.find(id).map(|document| document.path.clone());
         document.unwrap_or_else(|| self.kustomization_of(&made.root))
+    }
+
+    /// Returns the file that an object is built from: a document, or the kustomization that generates it.
+    pub(super) fn source_of(&self, made: &Made) -> RepoPath {
+        let found = self.folder.object(made);
+        let source = found.and_then(|(render, object)| render.source(object));
+        source.map_or_else(|| self.kustomization_of(&made.root), Clone::clone)
     }
 
     /// Returns the kustomization of a folder.
@@ -149,13 +167,8 @@ impl Planner<'_, '_> {
         Ok(())
     }
 
-    fn take_changes(&mut self, tried: Tried) -> Result<(), ReadError> {
-        for (path, bytes) in &tried.changed {
-            if self.changed.get(path) != Some(bytes) {
-                self.texts.replace(path, bytes.as_deref());
-            }
-        }
-        self.changed = tried.changed;
+    pub(super) fn take_changes(&mut self, tried: Tried) -> Result<(), ReadError> {
+        self.set_changed(tried.changed);
         self.renders.extend(tried.renders);
         for (id, path) in tried.landed {
             self.decisions.insert(id, Decision::Edited { path });
@@ -164,6 +177,21 @@ impl Planner<'_, '_> {
             self.refuse(&id, refusal);
         }
         Ok(())
+    }
+
+    /// Takes other bytes of files as those to go on with.
+    pub(super) fn set_changed(&mut self, changed: Changes) {
+        for path in self.changed.keys() {
+            if !changed.contains_key(path) {
+                self.texts.restore(path);
+            }
+        }
+        for (path, bytes) in &changed {
+            if self.changed.get(path) != Some(bytes) {
+                self.texts.replace(path, bytes.as_deref());
+            }
+        }
+        self.changed = changed;
     }
 
     /// Decides that nothing is written for an object.
@@ -175,7 +203,7 @@ impl Planner<'_, '_> {
 
     /// Tries the wishes for some objects. One that a build refuses is refused in all; whatever concerns others is
     /// answered as the reason why it cannot be tried so.
-    fn try_changes(
+    pub(super) fn try_changes(
         &mut self,
         ids: &BTreeSet<ResourceId>,
     ) -> Result<Result<Tried, Box<Refusal>>, ReadError> {
@@ -328,12 +356,12 @@ impl Planner<'_, '_> {
             return Ok(Some(refuse::fan_in(&kustomization)));
         }
         let wishes = self.build_wishes.get(root);
-        for (at, (one, other)) in pairs.enumerate() {
+        for (one, other) in pairs {
             if one.node.says_as(&other.node) {
                 continue;
             }
-            let id = build.id(at).filter(|id| ids.contains(*id));
-            let wish = id.and_then(|id| wishes?.get(id));
+            let id = folder.identify(other).filter(|id| ids.contains(id));
+            let wish = id.and_then(|id| wishes?.get(&id));
             if !wish.is_some_and(|wish| is_as_wanted(other, &wish.wanted)) {
                 return Ok(Some(refuse::fan_in(&kustomization)));
             }
@@ -369,7 +397,7 @@ pub(super) fn is_as_wanted(rendered: &Rendered, wanted: &Value) -> bool {
 }
 
 /// Names an object of a build.
-fn key(id: &ResourceId, rendered: &Rendered) -> ObjectKey {
+pub(super) fn key(id: &ResourceId, rendered: &Rendered) -> ObjectKey {
     let api_version = match &*rendered.id.group {
         "" => rendered.id.version.clone(),
         group => format!("{group}/{}", rendered.id.version),

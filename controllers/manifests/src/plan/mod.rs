@@ -9,6 +9,7 @@
 //! document should hold (with `defaults`, `dependent` and `equivalent`, which `settle` walks with), `edits`
 //! makes the text, `check` reads it once more, `refuse` words the refusals, `explain` adds to them what they leave out.
 
+mod absent;
 mod bootstrap;
 mod built;
 mod check;

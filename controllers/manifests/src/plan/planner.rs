@@ -1,6 +1,6 @@
 //! The steps of a plan over an accepted folder.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use model::{
@@ -49,6 +49,10 @@ pub(crate) struct Planner<'a, 's> {
     pub(super) changed: Changes,
     /// Builds on those inputs.
     pub(super) renders: BTreeMap<FolderPath, Arc<Render>>,
+    /// Objects that builds make of no document of the folder, and that go.
+    pub(super) built_removals: BTreeSet<ResourceId>,
+    /// New objects that a patch of ours may keep out of a build.
+    pub(super) absent: BTreeMap<ResourceId, Arc<DesiredObject>>,
     /// What reads the folder from outside, once it was asked for.
     pub(super) readers: Option<Readers>,
     /// What was read of kustomize files.
@@ -82,6 +86,8 @@ impl<'a, 's> Planner<'a, 's> {
             build_wishes: BuildWishes::new(),
             changed: Changes::new(),
             renders: BTreeMap::new(),
+            built_removals: BTreeSet::new(),
+            absent: BTreeMap::new(),
             readers: None,
             cache,
             newcomers: Newcomers::new(),
@@ -104,6 +110,7 @@ impl<'a, 's> Planner<'a, 's> {
                 self.decisions.insert(id.clone(), decision);
             }
         }
+        self.restore_absent()?;
         self.admit()?;
         self.change_builds()?;
         let mut edits = self.edit_files(wishes)?;
@@ -145,7 +152,11 @@ impl<'a, 's> Planner<'a, 's> {
         }
         match document {
             Some(document) => self.match_document(id, document, object).map(Some),
-            None => Ok(self.place(id, object)),
+            None if self.folder.builds().is_empty() => Ok(self.place(id, object)),
+            None => {
+                self.absent.insert(id.clone(), Arc::clone(object));
+                Ok(None)
+            }
         }
     }
 
@@ -331,7 +342,11 @@ impl<'a, 's> Planner<'a, 's> {
     }
 
     /// Chooses the place of a new document. Whether it may have it is decided when all places are known.
-    fn place(&mut self, id: &ResourceId, object: &Arc<DesiredObject>) -> Option<Decision> {
+    pub(super) fn place(
+        &mut self,
+        id: &ResourceId,
+        object: &Arc<DesiredObject>,
+    ) -> Option<Decision> {
         let roots: Vec<&FolderPath> = self.folder.builds().keys().collect();
         if roots.len() > 1 {
             return Some(Decision::Refused(refuse::ambiguous(id, &roots)));
@@ -459,10 +474,12 @@ impl<'a, 's> Planner<'a, 's> {
     /// Removes a document where the prune mode allows it (DL-1).
     fn remove(&mut self, id: &ResourceId, cause: RemovalCause) -> Decision {
         let folder = self.folder;
-        let Some(document) = folder.find(id) else {
-            return Decision::NoChange;
+        let document = folder.find(id);
+        let path = match (document, folder.made(id)) {
+            (Some(document), _) => document.path.clone(),
+            (None, [made, ..]) => self.source_of(made),
+            (None, []) => return Decision::NoChange,
         };
-        let path = document.path.clone();
         let reason = match (self.policy.prune, cause) {
             (PruneMode::Never, _) => Some(RetainedReason::PruneNever),
             (PruneMode::OnEvent, RemovalCause::Sweep) => Some(RetainedReason::PruneOnEvent),
@@ -471,6 +488,10 @@ impl<'a, 's> Planner<'a, 's> {
         if let Some(reason) = reason {
             return Decision::Retained { path, reason };
         }
+        let Some(document) = document else {
+            self.built_removals.insert(id.clone());
+            return Decision::Removed { path };
+        };
         if document.encrypted && self.is_mixed(&path) {
             // Plain documents would stay behind in a file for encrypted ones.
             return Decision::Refused(refuse::mixed_file(id, document));
@@ -496,6 +517,7 @@ impl<'a, 's> Planner<'a, 's> {
         let work = Work {
             files: std::mem::take(&mut self.work),
             sealed: std::mem::take(&mut self.sealed),
+            built: std::mem::take(&mut self.built_removals),
         };
         let mut contents = BTreeMap::new();
         for (path, bytes) in &self.changed {

@@ -25,13 +25,15 @@ use crate::kustomize::register::{governing, listing, new_root, relist};
 pub(super) struct Work {
     pub(super) files: BTreeMap<RepoPath, FileWork>,
     pub(super) sealed: BTreeMap<RepoPath, (ResourceId, SealedBytes)>,
+    /// Objects that go and are built from no document of the folder.
+    pub(super) built: BTreeSet<ResourceId>,
 }
 
 /// Files as they become.
 #[derive(Default)]
-struct Written {
-    contents: BTreeMap<RepoPath, FileContent>,
-    refused: BTreeMap<ResourceId, Refusal>,
+pub(super) struct Written {
+    pub(super) contents: BTreeMap<RepoPath, FileContent>,
+    pub(super) refused: BTreeMap<ResourceId, Refusal>,
 }
 
 /// What builds make differently.
@@ -49,7 +51,7 @@ impl Work {
     fn ids(&self) -> BTreeSet<ResourceId> {
         let files = self.files.values().flat_map(FileWork::ids);
         let sealed = self.sealed.values().map(|(id, _)| id);
-        files.chain(sealed).cloned().collect()
+        files.chain(sealed).chain(&self.built).cloned().collect()
     }
 }
 
@@ -143,6 +145,17 @@ impl Planner<'_, '_> {
             Ok(created) => created,
             Err(refusal) => return Ok(Err(refusal)),
         };
+        let going: BTreeSet<&ResourceId> = ids.intersection(&work.built).collect();
+        if let Err(refusal) = self.take_out(&going, &mut written)? {
+            return Ok(Err(refusal));
+        }
+        let gone = ids.iter().filter(|id| {
+            matches!(wishes.get(*id), Some(Wish::Remove(_))) && !written.refused.contains_key(*id)
+        });
+        let gone: BTreeSet<&ResourceId> = gone.collect();
+        if let Err(refusal) = self.without_orphans(&gone, &mut written)? {
+            return Ok(Err(refusal));
+        }
         let refused = &written.refused;
         let landing = ids.iter().filter(|id| !refused.contains_key(*id));
         let expected = self.expected(landing, wishes, &written.contents);
@@ -254,15 +267,7 @@ impl Planner<'_, '_> {
         expected: &Expected<'_>,
         created: Option<&FolderPath>,
     ) -> Result<Option<Refusal>, ReadError> {
-        let mut changed: Changes = self.changed.clone();
-        changed.extend(contents.iter().map(|(path, content)| {
-            let bytes = match content {
-                FileContent::Plain(bytes) => Some(bytes.clone()),
-                FileContent::Sealed(bytes) => Some(bytes.as_bytes().to_vec()),
-                FileContent::Removed => None,
-            };
-            (path.clone(), bytes)
-        }));
+        let changed = self.with(contents);
         if changed == self.changed {
             return Ok(None);
         }
@@ -299,6 +304,20 @@ impl Planner<'_, '_> {
             moved.push(root);
         }
         self.readers_agree(&moved, &changed)
+    }
+
+    /// Returns all that changes, with these files.
+    pub(super) fn with(&self, contents: &BTreeMap<RepoPath, FileContent>) -> Changes {
+        let mut changed: Changes = self.changed.clone();
+        changed.extend(contents.iter().map(|(path, content)| {
+            let bytes = match content {
+                FileContent::Plain(bytes) => Some(bytes.clone()),
+                FileContent::Sealed(bytes) => Some(bytes.as_bytes().to_vec()),
+                FileContent::Removed => None,
+            };
+            (path.clone(), bytes)
+        }));
+        changed
     }
 
     /// Returns the files that a build has to show once they are written.

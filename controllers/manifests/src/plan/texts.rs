@@ -93,6 +93,11 @@ impl<'a> Texts<'a> {
         self.replaced.insert(path.clone(), Arc::new(open));
     }
 
+    /// Reads a file as it is again.
+    pub(crate) fn restore(&mut self, path: &RepoPath) {
+        self.replaced.remove(path);
+    }
+
     fn read(&self, path: &RepoPath) -> Result<OpenFile, ReadError> {
         let Some(FileEntry::Regular { content, .. }) = self.tree.files.get(path) else {
             return Ok(OpenFile::default());

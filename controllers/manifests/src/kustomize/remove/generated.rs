@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::draft::Draft;
 use super::entries::{CONFIG_MAPS, without};
-use super::{Removed, refuse, source};
+use super::{Removed, refuse};
 use crate::kustomize::graph::{Graph, Reader, Resource};
 use crate::kustomize::object::{Home, Id};
 use crate::kustomize::{Render, Rendered};
@@ -30,7 +30,7 @@ pub fn generated(
     let mut gone: BTreeSet<(&RepoPath, usize)> = BTreeSet::new();
     for (at, object) in objects.iter().enumerate() {
         let Some((reader, entry)) = entry(graph, render, object) else {
-            refused.push((at, refuse::not_generated(source(render, object))));
+            refused.push((at, refuse::not_generated(render.source(object))));
             continue;
         };
         if !writable.contains(&reader.path) {
@@ -64,7 +64,7 @@ pub fn generated(
 
 /// Returns the kustomization that generates an object, and the position of its entry there.
 fn entry<'g>(graph: &'g Graph, render: &Render, object: &Rendered) -> Option<(&'g Reader, usize)> {
-    let path = source(render, object).filter(|_| object.origin.generated)?;
+    let path = render.source(object).filter(|_| object.origin.generated)?;
     let reader = graph.get(&path.parent())?;
     let mut entries = reader.kustomization.config_maps.iter();
     let entry = entries.position(|entry| {

@@ -27,9 +27,6 @@ use std::collections::BTreeMap;
 
 use model::{Refusal, RepoPath};
 
-use super::cache::index;
-use super::{Render, Rendered};
-
 pub use generated::generated;
 pub use inherited::inherited;
 pub use orphan::{Entry, Going, Orphan, orphans, without_orphans};
@@ -48,9 +45,4 @@ pub struct Removed {
     pub files: Changes,
     /// The positions of the objects that stay, and why. A refusal names no object.
     pub refused: Vec<(usize, Refusal)>,
-}
-
-/// Returns the file that an object came from: that of its document, or the kustomization that generates it.
-fn source<'r>(render: &'r Render, object: &Rendered) -> Option<&'r RepoPath> {
-    render.files.get(index(object.origin.file))
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::draft::Draft;
 use super::entries::{PATCHES, REPLICAS, without};
-use super::{Attempt, refuse, source};
+use super::{Attempt, refuse};
 use crate::kustomize::graph::{Graph, Reader, Resource};
 use crate::kustomize::object::Id;
 use crate::kustomize::{Render, Rendered, replicas};
@@ -55,7 +55,7 @@ pub fn orphans(
         };
         let sources = sources(graph, folder);
         let is_passing = |object: &&Rendered| {
-            let source = source(render, object);
+            let source = render.source(object);
             source.is_some_and(|source| sources.contains(source))
         };
         let passing: Vec<&Rendered> = render.objects.iter().filter(is_passing).collect();

@@ -9,7 +9,7 @@ mod restore;
 use model::{FilesInMemory, FolderPath, IssueKind, Refusal, RefusalCode};
 
 use super::*;
-use crate::kustomize::{Graph, Render, build, graph};
+use crate::kustomize::{Graph, Render, Rendered, build, graph};
 
 /// A folder with what is known of it.
 struct Known {
