@@ -91,7 +91,7 @@ pub fn graph_with(
     let mut starts = BTreeSet::new();
     if let Some(directory) = tree.files.folder(folder) {
         let prefix = folder.as_repo_path().map(RepoPath::as_str).unwrap_or("");
-        find_folders(&directory.nodes, prefix, &mut starts);
+        find_folders(&directory.nodes, prefix, &|_| true, &mut starts);
     }
     Graph::survey(&mut Loader::new(tree, cache), starts)
 }
@@ -120,7 +120,8 @@ pub fn readers_of(
 ) -> Result<(Graph, Vec<FolderPath>), ReadError> {
     let mut starts = BTreeSet::new();
     if let Some(root) = tree.files.folder(&FolderPath::root()) {
-        find_folders(&root.nodes, "", &mut starts);
+        let is_other = |path: &str| folder.as_repo_path().is_none_or(|it| it.as_str() != path);
+        find_folders(&root.nodes, "", &is_other, &mut starts);
     }
     starts.retain(|start| !is_in(start, folder));
     let graph = Graph::survey(&mut Loader::new(tree, cache), starts)?;
@@ -141,7 +142,12 @@ pub fn readers_of(
     Ok((graph, roots))
 }
 
-fn find_folders(nodes: &[(Arc<str>, Entry)], path: &str, found: &mut BTreeSet<FolderPath>) {
+fn find_folders(
+    nodes: &[(Arc<str>, Entry)],
+    path: &str,
+    is_looked_into: &impl Fn(&str) -> bool,
+    found: &mut BTreeSet<FolderPath>,
+) {
     for (name, node) in nodes {
         match node {
             Entry::Entry(_) if FILE_NAMES.contains(&&**name) => {
@@ -154,7 +160,9 @@ fn find_folders(nodes: &[(Arc<str>, Entry)], path: &str, found: &mut BTreeSet<Fo
                     "" => name.to_string(),
                     path => format!("{path}/{name}"),
                 };
-                find_folders(&folder.nodes, &below, found);
+                if is_looked_into(&below) {
+                    find_folders(&folder.nodes, &below, is_looked_into, found);
+                }
             }
         }
     }

@@ -48,6 +48,10 @@ struct Expected<'w> {
 }
 
 impl Work {
+    fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.sealed.is_empty() && self.built.is_empty()
+    }
+
     fn ids(&self) -> BTreeSet<ResourceId> {
         let files = self.files.values().flat_map(FileWork::ids);
         let sealed = self.sealed.values().map(|(id, _)| id);
@@ -63,7 +67,7 @@ impl Planner<'_, '_> {
         work: Work,
         wishes: &Wishes,
     ) -> Result<BTreeMap<RepoPath, FileContent>, ReadError> {
-        if !self.is_built()? {
+        if work.is_empty() || !self.is_built()? {
             return self.write_plainly(work);
         }
         let all = work.ids();

@@ -17,6 +17,7 @@ mod audit;
 mod defaults;
 mod edit;
 mod kills;
+mod kustomize;
 mod leaks;
 mod namespaces;
 mod needles;
