@@ -1,6 +1,6 @@
 //! The vocabulary that every other crate shares.
 //!
-//! Holds names, paths, resource identities, sanitised objects, authors, deliveries and refusals. It decides
+//! Holds names, paths, resource identities, sanitised objects, authors, deliveries, shapes of folders and refusals. It decides
 //! only what a value *means* (is this a legal path, is this object intended by a person); it does not
 //! know Git, Kubernetes clients, files or time. Read [`name`] and [`path`] first, then [`resource`],
 //! [`object`] and [`delivery`]; [`refusal`] is what the domain answers when it says no.
@@ -8,6 +8,7 @@
 pub mod author;
 pub mod delivery;
 pub mod files;
+pub mod layout;
 pub mod name;
 pub mod object;
 pub mod path;
@@ -25,6 +26,7 @@ pub use files::{
     Content, ContentId, Contents, Directory, FileChange, FileEntry, FileTree, Files, FilesInMemory,
     Node, ReadError,
 };
+pub use layout::{Layout, LayoutMode, RenderRoot};
 pub use name::{
     BranchName, CommitId, GitBranchKey, GitProviderKey, InvalidName, KubeProviderKey, Namespace,
     ObjectName, RuleKey, TargetKey, Uid,

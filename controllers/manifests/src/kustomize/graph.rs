@@ -303,7 +303,7 @@ pub(crate) fn spelled(mut issue: Issue, from: &FolderPath) -> Issue {
 }
 
 /// Says whether a folder is another one or lies in it.
-fn is_in(folder: &FolderPath, above: &FolderPath) -> bool {
+pub(crate) fn is_in(folder: &FolderPath, above: &FolderPath) -> bool {
     folder == above
         || folder
             .as_repo_path()

@@ -11,8 +11,8 @@
 //! (the order of things) and what it calls: `generate` with [`generator`] (objects that are made of files), `patches`
 //! with [`merge`] (an object and a patch), `namespace`, `labels`, `annotations`, `replicas`, `images`,
 //! `references` and `referrers`; [`supplier`] (the line that gives a value); [`mod@change`] (which inputs say what, for
-//! objects to be otherwise); [`register`] (which files are listed) and [`remove`] (objects without a document of their
-//! own go).
+//! objects to be otherwise); [`register`] (which files are listed), [`remove`] (objects without a document of their
+//! own go) and `layout` (which kustomization governs a folder).
 
 pub mod change;
 pub mod generator;
@@ -30,6 +30,7 @@ mod image_reference;
 mod images;
 mod issue;
 mod labels;
+mod layout;
 mod lines;
 mod load;
 mod manifest;
@@ -62,6 +63,7 @@ pub use graph::{
     Generator, Graph, PatchFile, Reader, Resource, graph, graph_of, graph_with, readers_of,
 };
 pub use issue::{BuildError, Feature, Issue};
+pub use layout::{Layout, LayoutMode, RenderRoot, layout};
 pub use load::Reads;
 pub use object::{Home, Id, Origin};
 

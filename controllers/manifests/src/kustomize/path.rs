@@ -48,11 +48,25 @@ pub(crate) fn follow(from: &FolderPath, spelled: &str) -> Destination {
 
 /// Spells a path as it is reached from a folder.
 pub(crate) fn spell(from: &FolderPath, to: &RepoPath) -> String {
+    spell_way(from, Some(to))
+}
+
+/// Spells a folder as it is reached from another one; `.` is that one itself.
+pub(crate) fn spell_folder(from: &FolderPath, to: &FolderPath) -> String {
+    let spelled = spell_way(from, to.as_repo_path());
+    if spelled.is_empty() {
+        ".".to_owned()
+    } else {
+        spelled
+    }
+}
+
+fn spell_way(from: &FolderPath, to: Option<&RepoPath>) -> String {
     let parts = |path: Option<&RepoPath>| -> Vec<String> {
         let parts = path.map(RepoPath::parts).into_iter().flatten();
         parts.map(str::to_owned).collect()
     };
-    let (from, to) = (parts(from.as_repo_path()), parts(Some(to)));
+    let (from, to) = (parts(from.as_repo_path()), parts(to));
     let shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
     let up = std::iter::repeat_n("..", from.len() - shared);
     let down = to[shared..].iter().map(String::as_str);
@@ -126,6 +140,14 @@ mod tests {
         assert_eq!(spell(&folder("apps/x"), &to), "../../base/k.yaml");
         assert_eq!(spell(&folder("base"), &to), "k.yaml");
         assert_eq!(spell(&folder("."), &to), "base/k.yaml");
+        for (from, to, expected) in [
+            ("apps/x", "base", "../../base"),
+            ("apps/x", "apps", ".."),
+            ("apps/x", ".", "../.."),
+            ("apps", "apps", "."),
+        ] {
+            assert_eq!(spell_folder(&folder(from), &folder(to)), expected);
+        }
     }
 
     #[test]

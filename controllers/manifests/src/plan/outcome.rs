@@ -1,6 +1,6 @@
 //! What a plan answers.
 
-use model::{ApplierOwner, FileTree, ReadError, Refusal, RepoPath, ResourceId};
+use model::{ApplierOwner, FileTree, Layout, ReadError, Refusal, RepoPath, ResourceId};
 use sealing::SealedBytes;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,6 +14,8 @@ use crate::preview;
 pub struct Outcome {
     /// Whether the folder may be written at all.
     pub folder: FolderVerdict,
+    /// Which kustomization governs it, whether it may be written or not.
+    pub layout: Layout,
     /// The files that change, by path. Empty when nothing does (PI-5).
     pub edits: Vec<FileEdit>,
     /// What becomes of each object, by identity.
@@ -330,6 +332,7 @@ impl Outcome {
     pub(crate) fn nothing() -> Self {
         Self {
             folder: FolderVerdict::Accepted(FolderFacts::default()),
+            layout: Layout::default(),
             edits: Vec::new(),
             decisions: Vec::new(),
             decided: DecidedActions::default(),

@@ -590,6 +590,7 @@ impl<'a, 's> Planner<'a, 's> {
         }
         Outcome {
             folder: FolderVerdict::Accepted(self.folder.facts().clone()),
+            layout: model::Layout::default(),
             edits,
             decisions: self
                 .decisions

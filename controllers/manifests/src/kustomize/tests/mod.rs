@@ -3,6 +3,7 @@
 mod features;
 mod generators;
 mod graph;
+mod layout;
 mod manifests;
 mod patches;
 mod suppliers;
