@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::{
-    Author, BranchName, Collection, CommitId, GitBranchKey, Millis, Refusal, RepositoryId,
+    Author, BranchName, Collection, CommitId, GitBranchKey, Layout, Millis, Refusal, RepositoryId,
     TargetKey, TypeId,
 };
 use serde::{Deserialize, Serialize};
@@ -167,6 +167,8 @@ pub struct PushView {
 pub struct TargetView {
     /// Whether the folder can be written.
     pub folder: FolderState,
+    /// Which kustomization governs the folder, once a look found out.
+    pub layout: Option<LayoutView>,
     /// Objects that could not be written and still cannot, with the reason of each.
     pub refused: Vec<Refusal>,
     /// How far the first snapshot of each collection has come.
@@ -192,6 +194,18 @@ pub enum FolderState {
     Accepted,
     /// The folder was refused as a whole; every issue is listed.
     Refused(Vec<Refusal>),
+}
+
+/// Which kustomization governs a folder, and since when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LayoutView {
+    /// What looks have found since then.
+    pub layout: Layout,
+    /// The commit in which it was found first; `None` while the branch has none.
+    pub commit: Option<CommitId>,
+    /// When the actor saw it change into this; `None` where its first look found it so, which says nothing
+    /// about how long it has been.
+    pub changed_at: Option<Millis>,
 }
 
 /// How far the first snapshot of a collection has come.

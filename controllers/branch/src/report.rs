@@ -97,6 +97,7 @@ fn target_view(state: &BranchState, key: &TargetKey, target: &TargetState) -> Ta
     let folder: FolderState = target.folder.clone();
     TargetView {
         folder,
+        layout: target.layout.clone(),
         refused: target
             .refused
             .values()

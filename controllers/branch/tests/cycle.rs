@@ -17,8 +17,9 @@ use manifests::{Encryption, PruneMode, TypeCatalog};
 use model::sanitize::sanitize;
 use model::{
     Author, BranchName, Change, Collection, CommitId, Content, Contents, Delivery, FileEntry,
-    FolderPath, GitBranchKey, LiveObject, Namespace, Now, ObjectName, Operation, RefusalCode,
-    RepoPath, RepositoryUrl, Scope, Selector, ServedType, Signature, TargetKey, TypeId,
+    FolderPath, GitBranchKey, Layout, LiveObject, Namespace, Now, ObjectName, Operation,
+    RefusalCode, RepoPath, RepositoryUrl, Scope, Selector, ServedType, Signature, TargetKey,
+    TypeId,
 };
 use repository::{
     Advertisement, Attempt, CommitText, Head, ObjectFormat, Pack, PushOutcome, PushRequest, Remote,
@@ -402,6 +403,35 @@ fn a_path_that_is_a_file_refuses_its_target_and_no_other() {
         .collect();
     assert_eq!(states["apps"], &FolderState::Accepted);
     assert!(matches!(states["broken"], FolderState::Refused(_)));
+}
+
+#[test]
+fn rf_5_a_look_says_at_which_commit_a_folder_is_so_also_after_a_push_of_ours() {
+    let mut scene = Scene::with_document();
+    scene.server(|server| server.commit("broken", "a file\n"));
+    let (apps, other, broken) = (target("apps"), target("other"), target("broken"));
+    let tip = |scene: &Scene| scene.server(|server| server.branches[&main()].clone());
+    let seen = |outcome: &CycleOutcome| -> BTreeMap<_, _> {
+        let scans = outcome.folders.iter();
+        scans
+            .map(|scan| {
+                let name = scan.target.name.to_string();
+                (name, (scan.commit.clone().unwrap(), scan.layout.clone()))
+            })
+            .collect()
+    };
+    let before = tip(&scene);
+    let targets = [&apps, &other, &broken];
+    let look = seen(&scene.run(request(&targets, Vec::new())));
+    assert_eq!(look["apps"], (before.clone(), Some(Layout::Plain)));
+    assert_eq!(look["broken"], (before.clone(), None));
+
+    let outcome = scene.run(request(&targets, vec![draft(1, &apps, upsert("x", "2"))]));
+    assert_eq!(outcome.fault, None);
+    assert_eq!(outcome.published.as_ref().unwrap().tip, tip(&scene));
+    let written = seen(&outcome);
+    assert_eq!(written["apps"], (tip(&scene), Some(Layout::Plain)));
+    assert!(!written.contains_key("other"), "nothing was written there");
 }
 
 #[test]

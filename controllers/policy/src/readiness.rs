@@ -4,6 +4,8 @@
 //! is, and who has to do something if anybody has. The inputs are what each gate knows; the times in them
 //! are texts, because they only ever reach a message.
 
+use model::{FolderPath, Layout, RenderRoot};
+
 use crate::conditions::{ConditionSet, ConditionStatus, PROGRESSING, SUCCEEDED, Verdict};
 use crate::wording::joined;
 
@@ -16,7 +18,10 @@ pub use gates::{
 };
 pub use problem::TargetProblem;
 
-/// Everything that decides whether a GitTarget is Ready.
+/// How many render roots of one folder are named.
+const NAMED_ROOTS: usize = 10;
+
+/// Everything that decides whether a GitTarget is Ready, and what is shown beside that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TargetReadiness {
     /// What is wrong with the configuration; `None` when nothing is.
@@ -33,6 +38,8 @@ pub struct TargetReadiness {
     pub streams: StreamGate,
     /// Whether the folder can be managed.
     pub path: PathGate,
+    /// Which kustomization governs the folder; `None` while nobody has looked.
+    pub layout: Option<Layout>,
     /// Whether Git and the cluster agree where they must.
     pub render: RenderGate,
     /// Since when nothing can be published, if so.
@@ -61,6 +68,7 @@ impl TargetReadiness {
         );
         self.source(&mut set);
         self.path(&mut set);
+        self.layout(&mut set);
         self.streams(&mut set);
         self.render(&mut set);
         if self.suspended {
@@ -189,6 +197,32 @@ impl TargetReadiness {
         }
     }
 
+    /// Says which kustomization governs the folder. It holds nothing back by itself: with several of them existing
+    /// documents are written as before, and each new one is refused by name.
+    fn layout(&self, set: &mut ConditionSet) {
+        let (status, reason, message) = match &self.layout {
+            None => (
+                ConditionStatus::Unknown,
+                "NotChecked",
+                "the folder is not scanned yet".to_owned(),
+            ),
+            Some(Layout::Plain) => (
+                ConditionStatus::True,
+                "None",
+                "no kustomization governs the folder".to_owned(),
+            ),
+            Some(Layout::Kustomized(root)) => (
+                ConditionStatus::True,
+                "SingleKustomization",
+                single_root(root),
+            ),
+            Some(Layout::Ambiguous { roots }) => {
+                (ConditionStatus::False, "Ambiguous", several_roots(roots))
+            }
+        };
+        set.note("LayoutResolved", status, reason, message);
+    }
+
     fn streams(&self, set: &mut ConditionSet) {
         let (verdict, reason, message) = match &self.streams {
             StreamGate::NoRules => (
@@ -263,6 +297,35 @@ impl TargetReadiness {
         };
         set.gate("RenderMatchesLive", verdict, reason, message);
     }
+}
+
+fn single_root(root: &RenderRoot) -> String {
+    let governs = format!("render root \"{}\" governs new files", root.below);
+    let bases = &root.read_only_bases;
+    match bases.len() {
+        0 => governs,
+        1 => format!(
+            "{governs}; it renders {}, which is read-only input",
+            bases[0]
+        ),
+        _ => format!(
+            "{governs}; it renders {}, which are read-only input",
+            joined(bases)
+        ),
+    }
+}
+
+fn several_roots(roots: &[FolderPath]) -> String {
+    let more = match roots.len().saturating_sub(NAMED_ROOTS) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "the folder covers {} render roots, so a new document has no single place: {}{more}; point spec.path at \
+         one of them and give each other one a GitTarget of its own",
+        roots.len(),
+        joined(roots.iter().take(NAMED_ROOTS))
+    )
 }
 
 /// A watch that may not be opened outweighs those that are tried again.

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use board::FolderState;
-use manifests::{Decision, FileContent, FileEdit, Intent, Outcome};
+use manifests::{Decision, FileContent, FileEdit, FolderVerdict, Intent, Outcome};
 use model::{Change, FileTree, Files, FolderPath, Refusal, ResourceId};
 use repository::{StoreError, TreeEdit};
 
-use super::fault::{folder_refusal, from_store};
+use super::fault::{folder_refusal, from_store, store_is_closed};
 use super::workshop::{Cycle, Workshop};
 use super::{DraftOutcome, DraftResult, Fault, FolderScan, Verdict};
 use crate::message::TargetConfig;
@@ -119,51 +119,53 @@ impl Cycle<'_> {
         Ok(Some(write))
     }
 
-    /// Judges every target's folder as it is on the ground, without writing anything.
-    pub(super) fn scan_folders(&mut self) -> Result<(), Fault> {
-        let root = self
-            .shop
-            .ground
-            .as_ref()
-            .and_then(|ground| ground.root.clone());
-        for target in self.request.targets.clone() {
-            let policy = self.shop.policy(&target, target.prune, &[]);
-            let store = self.shop.opened_store()?;
-            let snapshot = root
-                .as_ref()
-                .map(|root| store.snapshot(root, &target.folder))
-                .transpose();
-            let state = match snapshot {
-                Ok(snapshot) => {
-                    let files =
-                        snapshot.map_or_else(Files::default, |snapshot| snapshot.files.clone());
-                    let Workshop { store, folders, .. } = &mut *self.shop;
-                    let Some(store) = store else { continue };
-                    let tree = FileTree {
-                        files: &files,
-                        contents: store,
-                    };
-                    let verdict = folders.inspect(tree, &policy)?.folder;
-                    if verdict.is_accepted() {
-                        FolderState::Accepted
-                    } else {
-                        FolderState::Refused(verdict.issues().to_vec())
-                    }
-                }
-                Err(error) => match folder_refusal(&error, &target.folder) {
-                    Some(refusal) => FolderState::Refused(vec![refusal]),
-                    None => return Err(from_store(&error)),
-                },
-            };
+    /// Looks at the folders of some targets as they are on the ground, without writing anything.
+    pub(super) fn scan_folders(&mut self, targets: &[Arc<TargetConfig>]) -> Result<(), Fault> {
+        for target in targets {
+            let scan = self.scan(target)?;
             self.outcome
                 .folders
-                .retain(|scan| scan.target != target.key);
-            self.outcome.folders.push(FolderScan {
-                target: target.key.clone(),
-                state,
-            });
+                .retain(|earlier| earlier.target != scan.target);
+            self.outcome.folders.push(scan);
         }
         Ok(())
+    }
+
+    fn scan(&mut self, target: &TargetConfig) -> Result<FolderScan, Fault> {
+        let ground = self.shop.ground.as_ref();
+        let commit = ground.and_then(|ground| ground.root.clone());
+        let policy = self.shop.policy(target, target.prune, &[]);
+        let store = self.shop.opened_store()?;
+        let snapshot = commit
+            .as_ref()
+            .map(|commit| store.snapshot(commit, &target.folder))
+            .transpose();
+        let scan = |state, layout| FolderScan {
+            target: target.key.clone(),
+            commit,
+            state,
+            layout,
+        };
+        let files = match snapshot {
+            Ok(snapshot) => snapshot.map_or_else(Files::default, |snapshot| snapshot.files),
+            Err(error) => {
+                let refusal =
+                    folder_refusal(&error, &target.folder).ok_or_else(|| from_store(&error))?;
+                return Ok(scan(FolderState::Refused(vec![refusal]), None));
+            }
+        };
+        let Workshop { store, folders, .. } = &mut *self.shop;
+        let contents = store.as_ref().ok_or_else(store_is_closed)?;
+        let tree = FileTree {
+            files: &files,
+            contents,
+        };
+        let found = folders.inspect(tree, &policy)?;
+        let state = match found.folder {
+            FolderVerdict::Accepted(_) => FolderState::Accepted,
+            FolderVerdict::Refused(issues) => FolderState::Refused(issues),
+        };
+        Ok(scan(state, Some(found.layout)))
     }
 }
 

@@ -47,6 +47,10 @@ pub(super) fn from_read(error: &ReadError) -> Fault {
     store_fault(error.source.to_string())
 }
 
+pub(super) fn store_is_closed() -> Fault {
+    store_fault("the local store is not open".to_owned())
+}
+
 pub(super) fn store_fault(message: String) -> Fault {
     Fault {
         kind: PublicationFault::Store,

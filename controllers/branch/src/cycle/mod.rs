@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use board::{FolderState, ParentView, ProvedBy, PublicationFault};
 use manifests::plan::SealReason;
-use model::{CommitId, Millis, Refusal, ResourceId, Signature, TargetKey};
+use model::{CommitId, Layout, Millis, Refusal, ResourceId, Signature, TargetKey};
 use serde::{Deserialize, Serialize};
 
 use crate::message::TargetConfig;
@@ -83,8 +83,12 @@ pub struct ProvedBase {
 pub struct FolderScan {
     /// Whose folder.
     pub target: TargetKey,
-    /// What was found.
+    /// The commit that was looked at; `None` before a first one.
+    pub commit: Option<CommitId>,
+    /// Whether the folder can be written.
     pub state: FolderState,
+    /// Which kustomization governs it; `None` where there is no folder to look into.
+    pub layout: Option<Layout>,
 }
 
 /// A push that was sent and not answered.

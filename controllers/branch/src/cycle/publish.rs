@@ -1,12 +1,15 @@
 //! The ground to build on, and the push that is compared with it.
 
+use std::sync::Arc;
+
 use board::{ParentState, ParentView, ProvedBy, PublicationFault};
 use repository::{Advertisement, DefaultBranch, PushOutcome, PushRequest};
 
 use super::fault::{from_remote, from_store, store_fault};
 use super::workshop::{Cycle, Ground, Pushed};
 use super::{Fault, ProvedBase, Published, Unanswered};
-use crate::state::BranchIdentity;
+use crate::message::TargetConfig;
+use crate::state::{BranchIdentity, PendingWrite};
 
 /// Concludes from one advertisement what the next commit builds on.
 pub(super) fn ground(identity: &BranchIdentity, advertisement: &Advertisement) -> Ground {
@@ -144,7 +147,7 @@ impl Cycle<'_> {
             by: ProvedBy::Push,
             parent: None,
         });
-        self.pending.clear();
+        let written = std::mem::take(&mut self.pending);
         self.shop.ground = Some(Ground {
             tip: Some(tip.clone()),
             root: Some(tip),
@@ -156,8 +159,23 @@ impl Cycle<'_> {
             if let Err(error) = store.accept(projection.attempt) {
                 tracing::warn!(branch = %self.shop.identity.key, %error, "dropping the local store");
                 self.shop.drop_store();
+                return Ok(());
             }
         }
+        self.look_at_written(&written);
         Ok(())
+    }
+
+    /// Looks at the folders that were just published: what was written may have another layout.
+    fn look_at_written(&mut self, written: &[Arc<PendingWrite>]) {
+        let is_written =
+            |target: &Arc<TargetConfig>| written.iter().any(|write| write.target.key == target.key);
+        let mut targets = self.request.targets.clone();
+        targets.retain(is_written);
+        if let Err(fault) = self.scan_folders(&targets) {
+            // The push is done, and the next look starts with a store that is fetched again.
+            tracing::warn!(branch = %self.shop.identity.key, "dropping the local store: {}", fault.message);
+            self.shop.drop_store();
+        }
     }
 }

@@ -12,7 +12,7 @@ use model::{CommitId, FileTree, FolderPath, Now, ServedType, TargetKey};
 use rand::Rng as _;
 use repository::{Attempt, ObjectFormat, Remote, Store};
 
-use super::fault::{from_read, from_remote, from_store, store_fault};
+use super::fault::{from_read, from_remote, from_store, store_fault, store_is_closed};
 use super::{CycleOutcome, CycleRequest, Fault, Unanswered};
 use crate::message::TargetConfig;
 use crate::state::{BranchIdentity, PendingWrite, WriteId};
@@ -214,9 +214,7 @@ impl Workshop {
     }
 
     pub(super) fn opened_store(&mut self) -> Result<&mut Store, Fault> {
-        self.store
-            .as_mut()
-            .ok_or_else(|| store_fault("the local store is not open".to_owned()))
+        self.store.as_mut().ok_or_else(store_is_closed)
     }
 
     pub(super) fn drop_store(&mut self) {
@@ -380,16 +378,15 @@ impl Cycle<'_> {
         self.shop.ground = Some(ground.clone());
         super::publish::check_parent(&self.shop.identity, &ground)?;
         if moved || self.request.look {
-            self.scan_folders()?;
+            let targets = self.request.targets.clone();
+            self.scan_folders(&targets)?;
         }
         Ok(moved)
     }
 
     fn fetch(&mut self, tip: &CommitId, known: Option<&CommitId>) -> Result<(), Fault> {
         let Workshop { remote, store, .. } = &mut *self.shop;
-        let store = store
-            .as_mut()
-            .ok_or_else(|| store_fault("the local store is not open".to_owned()))?;
+        let store = store.as_mut().ok_or_else(store_is_closed)?;
         if store.has(tip).map_err(|error| from_store(&error))? {
             return Ok(());
         }

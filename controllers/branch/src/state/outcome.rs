@@ -34,6 +34,9 @@ impl BranchState {
             self.targets.reconsider_refusals();
         }
         for scan in outcome.folders {
+            if let Some(target) = self.targets.get_mut(&scan.target) {
+                target.note_layout(now, scan.layout, scan.commit);
+            }
             self.take_folder(&scan.target, scan.state, effects);
         }
         for replay in outcome.replayed {

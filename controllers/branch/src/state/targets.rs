@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use board::{CollectionProgress, FolderState, Retention};
-use model::{Collection, CommitId, Millis, Refusal, ResourceId, TargetKey};
+use board::{CollectionProgress, FolderState, LayoutView, Retention};
+use model::{Collection, CommitId, Layout, Millis, Now, Refusal, ResourceId, TargetKey};
 
 use crate::message::TargetConfig;
 
@@ -15,6 +15,8 @@ pub struct TargetState {
     pub config: Arc<TargetConfig>,
     /// Whether its folder can be written.
     pub folder: FolderState,
+    /// Which kustomization governs its folder, once a look found out.
+    pub layout: Option<LayoutView>,
     /// Objects that could not be written and still cannot.
     pub refused: BTreeMap<ResourceId, (Refusal, Option<Collection>)>,
     /// How far the first snapshot of each collection has come.
@@ -43,6 +45,9 @@ impl Targets {
         match self.states.get_mut(&key) {
             Some(state) => {
                 let same_folder = state.config.folder == config.folder;
+                if !same_folder {
+                    state.layout = None;
+                }
                 if *state.config != *config {
                     state.reconsider_refusals();
                 }
@@ -130,6 +135,7 @@ impl TargetState {
         Self {
             config,
             folder: FolderState::NotChecked,
+            layout: None,
             refused: BTreeMap::new(),
             collections: BTreeMap::new(),
             retained: BTreeMap::new(),
@@ -146,6 +152,30 @@ impl TargetState {
             .values()
             .filter_map(|(_, collection)| collection.clone());
         self.lost.extend(reconsidered);
+    }
+
+    /// Takes which kustomization a look at a commit found. Commit and time are those of the change and not of the
+    /// look (RF-5).
+    pub(super) fn note_layout(
+        &mut self,
+        now: Now,
+        layout: Option<Layout>,
+        commit: Option<CommitId>,
+    ) {
+        let Some(layout) = layout else {
+            self.layout = None;
+            return;
+        };
+        match &mut self.layout {
+            Some(known) if known.layout == layout => known.commit = known.commit.take().or(commit),
+            known => {
+                *known = Some(LayoutView {
+                    layout,
+                    commit,
+                    changed_at: known.is_some().then_some(now.wall),
+                });
+            }
+        }
     }
 
     /// Moves a collection forward; a later snapshot never takes back that the first one was published.

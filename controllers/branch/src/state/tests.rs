@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use board::{ProvedBy, Publication, PublicationFault};
+use board::{FolderState, LayoutView, ProvedBy, Publication, PublicationFault};
 use manifests::DecidedActions;
 use model::sanitize::sanitize;
 use model::{
-    Author, Change, Collection, Delivery, FolderPath, GitBranchKey, Identity, LiveObject,
+    Author, Change, Collection, Delivery, FolderPath, GitBranchKey, Identity, Layout, LiveObject,
     Namespace, ObjectName, Operation, RepositoryUrl, ResourceId, Scope, Selector, ServedType,
     Snapshot, TargetKey, TypeId,
 };
@@ -15,8 +15,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::cycle::{
-    CycleOutcome, CycleRequest, DraftOutcome, DraftResult, Fault, ProvedBase, Published,
-    Unanswered, Verdict,
+    CycleOutcome, CycleRequest, DraftOutcome, DraftResult, Fault, FolderScan, ProvedBase,
+    Published, Unanswered, Verdict,
 };
 use crate::effect::Occurrence;
 use crate::message::{CommitWindow, TargetConfig};
@@ -684,6 +684,55 @@ fn a_kept_document_counts_until_its_object_is_back() {
     world.pass(20_000);
     world.end_cycle(End::Works);
     assert_eq!(kept(&world), Some(1));
+}
+
+#[test]
+fn rf_5_a_layout_is_dated_by_its_change_and_not_by_the_last_look() {
+    let mut world = World::settled();
+    let several = Layout::Ambiguous {
+        roots: vec![
+            FolderPath::new("a/x").unwrap(),
+            FolderPath::new("a/y").unwrap(),
+        ],
+    };
+    let started = world.now.wall;
+    for (layout, at, known, changed_after) in [
+        (Some(Layout::Plain), None, None, None),
+        (Some(Layout::Plain), Some("1"), Some("1"), None),
+        (Some(Layout::Plain), Some("2"), Some("1"), None),
+        (Some(several.clone()), Some("3"), Some("3"), Some(4_000)),
+        (Some(several), Some("4"), Some("3"), Some(4_000)),
+        (Some(Layout::Plain), Some("5"), Some("5"), Some(6_000)),
+        (None, Some("6"), None, None),
+        (Some(Layout::Plain), Some("7"), Some("7"), None),
+    ] {
+        world.pass(1_000);
+        let commit = |digit: &str| CommitId::new(digit.repeat(40)).unwrap();
+        let scan = FolderScan {
+            target: target("a"),
+            commit: at.map(commit),
+            state: FolderState::Accepted,
+            layout: layout.clone(),
+        };
+        let outcome = CycleOutcome {
+            folders: vec![scan],
+            ..CycleOutcome::default()
+        };
+        world.feed(Event::CycleDone(Box::new(outcome)));
+        let expected = layout.map(|layout| LayoutView {
+            layout,
+            commit: known.map(commit),
+            changed_at: changed_after.map(|after| started + after),
+        });
+        assert_eq!(world.state.view().targets[&target("a")].layout, expected);
+    }
+    // Another folder is another question.
+    let BranchMessage::ConfigureTarget(mut moved) = config("a") else {
+        unreachable!("a configuration was asked for")
+    };
+    moved.folder = FolderPath::new("elsewhere").unwrap();
+    world.send(BranchMessage::ConfigureTarget(moved));
+    assert_eq!(world.state.view().targets[&target("a")].layout, None);
 }
 
 #[test]

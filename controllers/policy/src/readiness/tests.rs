@@ -16,6 +16,7 @@ fn ready() -> TargetReadiness {
         source: SourceGate::LocalCluster,
         streams: streams(3, 3, &[]),
         path: PathGate::Accepted,
+        layout: Some(Layout::Plain),
         render: RenderGate::Matches,
         outage: None,
         first_replay: FirstReplay::InGit,
@@ -435,4 +436,54 @@ fn a_watch_that_is_tried_again_needs_nobody() {
         condition(&both, "Ready").message,
         "2 of 3 watches cannot run: secrets: 403"
     );
+}
+
+#[test]
+fn rf_5_the_layout_is_told_and_holds_nothing_back() {
+    let folder = |path: &str| FolderPath::new(path).unwrap();
+    let root = |bases: &[&str]| {
+        Layout::Kustomized(RenderRoot {
+            folder: folder("apps"),
+            below: ".".to_owned(),
+            read_only_bases: bases.iter().map(|base| (*base).to_owned()).collect(),
+        })
+    };
+    let several = |count: usize| Layout::Ambiguous {
+        roots: (0..count).map(|n| folder(&format!("apps/{n}"))).collect(),
+    };
+    let told = |layout| {
+        let readiness = TargetReadiness { layout, ..ready() };
+        assert_eq!(readiness.conditions().summary(), Summary::Ready);
+        let condition = condition(&readiness, "LayoutResolved");
+        let status = condition.status.as_str();
+        format!("{status} {}: {}", condition.reason, condition.message)
+    };
+    for (layout, expected) in [
+        (None, "Unknown NotChecked: the folder is not scanned yet"),
+        (
+            Some(Layout::Plain),
+            "True None: no kustomization governs the folder",
+        ),
+        (
+            Some(root(&[])),
+            "True SingleKustomization: render root \".\" governs new files",
+        ),
+        (
+            Some(root(&["../../base"])),
+            "True SingleKustomization: render root \".\" governs new files; it renders ../../base, which is read-only input",
+        ),
+        (
+            Some(root(&["../a", "../b"])),
+            "True SingleKustomization: render root \".\" governs new files; it renders ../a, ../b, which are read-only input",
+        ),
+        (
+            Some(several(2)),
+            "False Ambiguous: the folder covers 2 render roots, so a new document has no single place: apps/0, apps/1; \
+             point spec.path at one of them and give each other one a GitTarget of its own",
+        ),
+    ] {
+        assert_eq!(told(layout), expected);
+    }
+    let many = told(Some(several(200)));
+    assert!(many.contains("apps/9 and 190 more;"), "{many}");
 }

@@ -12,7 +12,7 @@ use policy::{
 };
 
 use super::observe::Observed;
-use super::{admission, gates};
+use super::{admission, gates, layout};
 use crate::convert::{conditions, times};
 use crate::place::is_leaving;
 use crate::settings::Settings;
@@ -175,6 +175,7 @@ fn readiness(
             gate => gate,
         },
         path: gates::path(observed),
+        layout: layout::known(observed).map(|known| known.layout.clone()),
         render: gates::render(observed),
         outage: gates::outage(observed).filter(|_| valid),
         first_replay: gates::first_replay(observed),
@@ -205,7 +206,7 @@ fn status(observed: &Observed, set: &ConditionSet) -> GitTargetStatus {
             .and_then(|view| view.retention.as_ref())
             .filter(|_| !suspended)
             .and_then(retention),
-        placement: before.placement,
+        placement: layout::placement(observed, before.placement),
         last_handled_reconcile_at: observed
             .request
             .clone()

@@ -6,6 +6,7 @@ mod config;
 mod decide;
 mod encryption;
 mod gates;
+mod layout;
 mod observe;
 #[cfg(test)]
 mod tests;

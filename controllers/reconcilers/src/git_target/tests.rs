@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use board::{
-    ApiHealth, BranchView, CollectionProgress, FolderState, IntakeState, Publication,
+    ApiHealth, BranchView, CollectionProgress, FolderState, IntakeState, LayoutView, Publication,
     PublicationFault, RuleResolution, SourceView, StreamState, StreamView, TargetStreams,
     TargetView,
 };
@@ -11,8 +11,9 @@ use crds::{GitBranch, GitTarget, KubeProvider, WatchRule};
 use fleet::TargetEncryption;
 use manifests::placement::TypeKey;
 use model::{
-    Actor, BranchName, Collection, CommitId, GitBranchKey, Refusal, RefusalCode, RefusalScope,
-    RepositoryUrl, RuleKey, Scope, Selector, Sensitivity, TargetKey, TypeId,
+    Actor, BranchName, Collection, CommitId, FolderPath, GitBranchKey, Layout, Refusal,
+    RefusalCode, RefusalScope, RenderRoot, RepositoryUrl, RuleKey, Scope, Selector, Sensitivity,
+    TargetKey, TypeId,
 };
 use policy::{EncryptionGate, EncryptionProblem};
 use serde_json::{Value, json};
@@ -384,6 +385,123 @@ fn refusals_go_to_the_condition_that_they_are_about() {
         "{}",
         message(&secret)
     );
+}
+
+fn commit(digit: &str) -> CommitId {
+    CommitId::new(digit.repeat(40)).unwrap()
+}
+
+/// A target whose status says `placement`, and whose branch writer found `layout`.
+fn resolved(placement: Value, layout: Option<LayoutView>) -> Observed {
+    let view = TargetView {
+        layout,
+        ..mirrored(CollectionProgress::Published)
+    };
+    let observed = Observed {
+        branch_view: Some(branch_view(view, Publication::Healthy)),
+        ..running()
+    };
+    with_subject(observed, |subject| {
+        let status = json!({"status": {"placement": placement}});
+        subject.object = target("team-a/apps", "apps", status);
+    })
+}
+
+#[test]
+fn rf_5_placement_is_dated_by_the_change_also_over_a_restart() {
+    let overlay = Layout::Kustomized(RenderRoot {
+        folder: FolderPath::new("apps").unwrap(),
+        below: ".".to_owned(),
+        read_only_bases: vec!["../../base".to_owned()],
+    });
+    let found = |layout: &Layout, at: Option<&str>, changed_at| {
+        let commit = at.map(commit);
+        let layout = layout.clone();
+        Some(LayoutView {
+            layout,
+            commit,
+            changed_at,
+        })
+    };
+    let dated = |mut stanza: Value, digit: &str, at: &str| {
+        stanza["resolvedAtCommit"] = json!(digit.repeat(40));
+        stanza["resolvedAt"] = json!(at);
+        stanza
+    };
+    let written =
+        json!({"mode": "KustomizeOverlay", "renderRoot": ".", "readOnlyBases": ["../../base"]});
+    let plain = json!({"mode": "Plain"});
+    let (now, earlier) = ("2025-10-21T09:14:10Z", "2025-01-01T00:00:00Z");
+    let before = dated(written.clone(), "a", earlier);
+    let undated = json!({"mode": "Plain", "resolvedAt": earlier});
+    let changed = Some(NOW - 60_000);
+    for (name, status, layout, expected) in [
+        ("nobody has looked", before.clone(), None, before.clone()),
+        (
+            "the first look of all",
+            json!(null),
+            found(&overlay, Some("b"), None),
+            dated(written.clone(), "b", now),
+        ),
+        (
+            "a restart finds it as it was",
+            before.clone(),
+            found(&overlay, Some("b"), None),
+            before.clone(),
+        ),
+        (
+            "a restart finds another one",
+            before.clone(),
+            found(&Layout::Plain, Some("b"), None),
+            dated(plain.clone(), "b", now),
+        ),
+        (
+            "it changed while somebody watched",
+            before,
+            found(&overlay, Some("c"), changed),
+            dated(written, "c", "2025-10-21T09:13:10Z"),
+        ),
+        (
+            "no commit yet",
+            undated.clone(),
+            found(&Layout::Plain, None, None),
+            undated.clone(),
+        ),
+        (
+            "the first commit",
+            undated,
+            found(&Layout::Plain, Some("d"), None),
+            dated(plain, "d", now),
+        ),
+    ] {
+        let status = decision(&resolved(status, layout)).status;
+        assert_eq!(
+            serde_json::to_value(status.placement).unwrap(),
+            expected,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn rf_5_several_roots_are_no_mode_and_no_stall() {
+    let roots = ["apps/prod", "apps/test"].map(|path| FolderPath::new(path).unwrap());
+    let layout = LayoutView {
+        layout: Layout::Ambiguous {
+            roots: roots.into(),
+        },
+        commit: Some(commit("a")),
+        changed_at: Some(NOW),
+    };
+    let observed = resolved(json!({"mode": "Plain"}), Some(layout));
+    let placement = decision(&observed).status.placement.unwrap();
+    assert_eq!((placement.mode, placement.render_root), (None, None));
+    assert_eq!(placement.read_only_bases, None);
+    assert!(placement.resolved_at.is_some());
+    assert_eq!(shown(&observed, "LayoutResolved"), "False Ambiguous");
+    assert_eq!(shown(&observed, "Ready"), "True Succeeded");
+    let unknown = resolved(json!(null), None);
+    assert_eq!(shown(&unknown, "LayoutResolved"), "Unknown NotChecked");
 }
 
 #[test]
