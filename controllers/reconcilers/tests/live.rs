@@ -340,6 +340,7 @@ fn a_change_lands_in_git_and_a_branch_has_one_holder_at_a_time() -> Result<()> {
     stage.apply_branch("live")?;
     stage.apply_target()?;
     stage.expect("gittarget/apps", "Ready", "True Succeeded")?;
+    stage.expect("gittarget/apps", "LayoutResolved", "True None")?;
     stage
         .kubectl
         .run(&["create", "configmap", "hello", "--from-literal=greeting=hi"])?;
@@ -377,4 +378,43 @@ fn a_change_lands_in_git_and_a_branch_has_one_holder_at_a_time() -> Result<()> {
     stage.expect("gitbranch/second", "Ready", "True Succeeded")?;
     stage.expect("gittarget/apps", "Validated", "False GitBranchNotFound")?;
     Ok(())
+}
+
+#[test]
+fn rf_5_a_layout_keeps_its_commit_while_the_folder_changes() -> Result<()> {
+    let stage = Stage::set()?;
+    stage.apply_secret("right")?;
+    stage.apply_provider("[main]")?;
+    stage.apply_kube_provider("local")?;
+    stage.apply_branch("live")?;
+    stage.apply_target()?;
+    stage.expect("gittarget/apps", "LayoutResolved", "True None")?;
+    let status = || -> Result<serde_json::Value> {
+        let target = stage.kubectl.json(&["get", "gittarget/apps"])?;
+        Ok(target["status"].clone())
+    };
+    let create = |name: &str| -> Result<()> {
+        stage
+            .kubectl
+            .run(&["create", "configmap", name, "--from-literal=a=b"])?;
+        Ok(())
+    };
+    create("first")?;
+    let resolved = wait::until_ok("a layout of the first commit", wait::GENEROUS, || {
+        let placement = status()?["placement"].clone();
+        match placement["resolvedAtCommit"].is_string() {
+            true => Ok(placement),
+            false => bail!("{placement}"),
+        }
+    })?;
+    assert_eq!(resolved["mode"], "Plain");
+    create("second")?;
+    wait::until_ok("another commit", wait::GENEROUS, || {
+        let status = status()?;
+        assert_eq!(status["placement"], resolved);
+        match status["commit"] == resolved["resolvedAtCommit"] {
+            true => bail!("the commit is the first one"),
+            false => Ok(()),
+        }
+    })
 }
