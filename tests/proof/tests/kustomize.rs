@@ -4,7 +4,7 @@
     reason = "a test prints what it counted, and the seed"
 )]
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use manifests::kustomize::generator::edit::{env_with_value, literal_with_value};
 use manifests::kustomize::generator::{GeneratorOptions, generate};
 use manifests::kustomize::node::{Content, Node, Supplier};
@@ -229,46 +229,94 @@ fn e8_a_folder_builds_to_what_its_objects_became_or_stays() -> Result<()> {
 
 #[test]
 fn dp_5_an_object_leaves_a_folder_and_comes_back_and_nothing_else_moves() -> Result<()> {
-    let removals = removals()?;
-    let mut outcomes = Vec::new();
-    for removal in &removals {
+    let mut played = Vec::new();
+    for removal in removals()? {
         match removal.play() {
-            Ok(outcome) => outcomes.push(outcome),
+            Ok(Ok(outcome)) => played.push((removal, outcome)),
+            Ok(Err(refusal)) => bail!("{}: {refusal}", removal.title),
             Err(error) => bail!("{}: {error:#}", removal.title),
         }
     }
-    for version in [Version::Followed, Version::Older] {
-        let mut oracle = Oracle::start(version)?;
-        for (removal, outcome) in removals.iter().zip(&outcomes) {
-            assert_removed(&mut oracle, removal, outcome)?;
+    assert_removed(Version::Followed, &played)?;
+    assert_removed(Version::Older, &played)
+}
+
+#[test]
+fn dp_5_an_object_of_a_made_up_folder_leaves_it_and_comes_back() -> Result<()> {
+    let effort = Effort::from_environment()?;
+    let mut dice = effort.dice();
+    let mut played = Vec::new();
+    let (mut moved, mut refused) = (0, 0);
+    for _ in 0..effort.cases {
+        let files = repository(&mut dice);
+        let Ok(render) = ours::render(&files, ROOT) else {
+            continue;
+        };
+        let Some(removal) = Removal::pick(&files, ROOT, &render, &mut dice) else {
+            continue;
+        };
+        let outcome = match removal.play() {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(_)) => {
+                refused += 1;
+                continue;
+            }
+            Err(error) => bail!("{}: {error:#}\n{}", removal.title, archive::text(&files)),
+        };
+        let mut others = render.objects;
+        others.remove(outcome.at);
+        let others: Vec<Value> = others.iter().map(|it| it.node.to_value()).collect();
+        match ours::objects(&outcome.without, ROOT) {
+            Ok(without) if are_equal(&others, &without) => played.push((removal, outcome)),
+            // What refers to the object is written otherwise without it.
+            Ok(_) => moved += 1,
+            Err(error) => bail!("{error}\n{}", archive::text(&outcome.without)),
         }
     }
+    assert_removed(Version::Followed, &played)?;
+    let landed = played.len();
+    println!(
+        "seed {}: {landed} objects left, {refused} stayed, {moved} would move others",
+        effort.seed
+    );
+    assert!(landed > 4 * (refused + moved), "few objects leave");
     Ok(())
 }
 
-/// Lets kustomize's library build a folder before, without the object and with it again.
-fn assert_removed(oracle: &mut Oracle, removal: &Removal, outcome: &Outcome) -> Result<()> {
-    let mut build = |files: &Files| -> Result<Vec<Value>> {
-        let answer = oracle.build([(files, removal.folder.as_str())])?.remove(0);
-        match answer {
-            Ok(objects) => Ok(objects),
-            Err(error) => bail!("{}: {error}\n{}", removal.title, archive::text(files)),
+/// Lets kustomize's library build folders before, without an object and with it again.
+fn assert_removed(version: Version, played: &[(Removal, Outcome)]) -> Result<()> {
+    let mut oracle = Oracle::start(version)?;
+    let mut build = |files: &dyn Fn(&(Removal, Outcome)) -> Files| -> Result<Vec<Vec<Value>>> {
+        let folders: Vec<Files> = played.iter().map(files).collect();
+        let roots = played.iter().map(|(removal, _)| removal.folder.as_str());
+        let answers = oracle.build(folders.iter().zip(roots))?.into_iter();
+        let answers = answers.zip(&folders);
+        answers
+            .map(|(answer, files)| {
+                answer.map_err(|error| anyhow!("{error}\n{}", archive::text(files)))
+            })
+            .collect()
+    };
+    let before = build(&|(removal, _)| removal.files.clone())?;
+    let without = build(&|(_, outcome)| outcome.without.clone())?;
+    let back = build(&|(removal, outcome)| {
+        let back = outcome.back.as_ref();
+        back.unwrap_or(&removal.files).clone()
+    })?;
+    for (at, (removal, outcome)) in played.iter().enumerate() {
+        let mut others = before[at].clone();
+        others.remove(outcome.at);
+        let text = archive::text(&outcome.without);
+        assert!(
+            are_equal(&others, &without[at]),
+            "{}\n{text}",
+            removal.title
+        );
+        assert_eq!(back[at].len(), before[at].len(), "{}", removal.title);
+        if let (Some(back), false) = (&outcome.back, outcome.has_orphans) {
+            let (was, is) = (archive::text(&removal.files), archive::text(back));
+            assert_eq!(is, was, "{}: it is not as before", removal.title);
         }
-    };
-    let before = build(&removal.files)?;
-    let mut others = before.clone();
-    others.remove(outcome.at);
-    let without = build(&outcome.without)?;
-    let text = archive::text(&outcome.without);
-    assert!(are_equal(&others, &without), "{}\n{text}", removal.title);
-    let Some(back) = &outcome.back else {
-        return Ok(());
-    };
-    if outcome.has_orphans {
-        assert_eq!(build(back)?.len(), before.len(), "{}", removal.title);
-    } else {
-        let (was, is) = (archive::text(&removal.files), archive::text(back));
-        assert_eq!(is, was, "{}: it is not as before", removal.title);
     }
     Ok(())
 }

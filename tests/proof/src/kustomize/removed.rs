@@ -12,10 +12,11 @@ use manifests::kustomize::remove::{
     Changes, Going, Removed, generated, inherited, orphans, restore, without_orphans,
 };
 use manifests::kustomize::{Cache, Render, Rendered, build, graph};
-use model::{FilesInMemory, FolderPath};
+use model::{FilesInMemory, FolderPath, Refusal};
 
 use super::archive::{self, Files};
 use super::ours;
+use crate::dice::Dice;
 
 /// An object to take out of a folder.
 #[derive(Debug, Clone)]
@@ -92,29 +93,53 @@ fn read(case: &str) -> Result<Removal> {
 }
 
 impl Removal {
-    /// Takes the object out and brings it back.
+    /// Picks an object of a folder that is made up.
+    pub fn pick(files: &Files, folder: &str, render: &Render, dice: &mut Dice) -> Option<Self> {
+        let object = dice.pick(&render.objects)?;
+        let source = render
+            .files
+            .get(usize::try_from(object.origin.file.0).ok()?)?;
+        let is_here = source.parent().as_str() == folder;
+        Some(Self {
+            title: format!("{} {}", object.id.kind, object.id.name),
+            files: files.clone(),
+            folder: folder.to_owned(),
+            way: match object.origin.generated && is_here {
+                true => Way::Generator,
+                false => Way::Patch,
+            },
+            kind: object.id.kind.clone(),
+            namespace: object.namespace().map(str::to_owned),
+            name: object.id.name.clone(),
+        })
+    }
+
+    /// Takes the object out and brings it back; or returns why it stays.
     ///
     /// # Errors
-    /// Returns what was refused or could not be built.
-    pub fn play(&self) -> Result<Outcome> {
+    /// Returns what cannot be built.
+    pub fn play(&self) -> Result<Result<Outcome, Refusal>> {
         let root = FolderPath::new(&self.folder)?;
         let tree = ours::tree(&self.files).map_err(anyhow::Error::msg)?;
         let render = build(tree.tree(), &root)?;
         let mut objects = render.objects.iter();
         let at = objects.position(|object| self.is(object));
         let at = at.context("the object is not built")?;
-        let (changes, has_orphans) = self.removed(&tree, &root, &render, at)?;
+        let (changes, has_orphans) = match self.removed(&tree, &root, &render, at)? {
+            Ok(removed) => removed,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
         let without = changed(&self.files, &changes);
         let back = match self.way {
             Way::Patch => Some(self.restored(&without, &root, &render.objects[at])?),
             Way::Generator => None,
         };
-        Ok(Outcome {
+        Ok(Ok(Outcome {
             at,
             without,
             has_orphans,
             back,
-        })
+        }))
     }
 
     fn is(&self, object: &Rendered) -> bool {
@@ -130,7 +155,7 @@ impl Removal {
         root: &FolderPath,
         render: &Render,
         at: usize,
-    ) -> Result<(Changes, bool)> {
+    ) -> Result<Result<(Changes, bool), Refusal>> {
         let graph = graph(tree.tree(), root)?;
         let object = &render.objects[at];
         let (removed, going) = match self.way {
@@ -144,16 +169,18 @@ impl Removal {
             }
         };
         let Removed { mut files, refused } = removed;
-        if let Some((_, refusal)) = refused.first() {
-            bail!("it is refused: {refusal}");
+        if let Some((_, refusal)) = refused.into_iter().next() {
+            return Ok(Err(refusal));
         }
         let found = orphans(render, &graph, root, &[going]);
         let now = ours::tree(&changed(&self.files, &files)).map_err(anyhow::Error::msg)?;
-        match without_orphans(now.tree(), root, &found)? {
-            Ok(cleaned) => files.extend(cleaned),
-            Err(refusal) => bail!("it is refused: {refusal}"),
-        }
-        Ok((files, !found.is_empty()))
+        Ok(match without_orphans(now.tree(), root, &found)? {
+            Ok(cleaned) => {
+                files.extend(cleaned);
+                Ok((files, !found.is_empty()))
+            }
+            Err(refusal) => Err(*refusal),
+        })
     }
 
     fn restored(&self, without: &Files, root: &FolderPath, object: &Rendered) -> Result<Files> {

@@ -58,15 +58,27 @@ pub(super) fn with_patch(
     })
 }
 
-/// Returns the paths of the patches that a kustomization lists, as it spells them, and whether a target says what each
-/// is for.
-pub(super) fn patches(text: &str) -> Vec<(String, bool)> {
+/// An entry of `patches:` that names a file.
+pub(super) struct Patch {
+    /// Its position.
+    pub(super) at: usize,
+    /// The file, as it is spelled.
+    pub(super) path: String,
+    /// Whether a target says what the patch is for.
+    pub(super) has_target: bool,
+}
+
+/// Returns the patches that a kustomization lists.
+pub(super) fn patches(text: &str) -> Vec<Patch> {
     let documents = yaml::values(text).unwrap_or_default();
     let entries = documents.first().and_then(|first| first.get(PATCHES));
     let entries = entries.and_then(Value::as_array).into_iter().flatten();
-    let entries = entries.filter_map(|entry| {
-        let path = entry.get("path")?.as_str()?;
-        Some((path.to_owned(), has_target(entry)))
+    let entries = entries.enumerate().filter_map(|(at, entry)| {
+        Some(Patch {
+            at,
+            path: entry.get("path")?.as_str()?.to_owned(),
+            has_target: has_target(entry),
+        })
     });
     entries.collect()
 }

@@ -93,8 +93,8 @@ pub(super) fn listed(
     kustomization: &str,
 ) -> Result<Vec<Listed>, ReadError> {
     let mut found = Vec::new();
-    for (at, (path, has_target)) in entries::patches(kustomization).into_iter().enumerate() {
-        let Destination::Path(path) = follow(folder, &path) else {
+    for entry in entries::patches(kustomization) {
+        let Destination::Path(path) = follow(folder, &entry.path) else {
             continue;
         };
         let Held::Bytes(bytes) = draft.held(&path)? else {
@@ -108,12 +108,11 @@ pub(super) fn listed(
         let [first, ..] = ids.as_slice() else {
             continue;
         };
-        let is_ours = !has_target && *bytes == *authored(first).as_bytes();
-        let ids = if has_target { Vec::new() } else { ids };
+        let is_ours = !entry.has_target && *bytes == *authored(first).as_bytes();
         found.push(Listed {
             path,
-            at,
-            ids,
+            at: entry.at,
+            ids: if entry.has_target { Vec::new() } else { ids },
             is_ours,
         });
     }

@@ -33,6 +33,7 @@ pub fn restore(
     };
     let draft = Draft::new(tree);
     let text = draft.text(&reader.path)?;
+    let mut tolerated = None;
     for patch in listed(&draft, root, &text)? {
         if !may_be_for(&patch, wanted) {
             continue;
@@ -47,16 +48,21 @@ pub fn restore(
             Err(BuildError::Refused(_)) => continue,
             Err(BuildError::Unreadable(error)) => return Err(error),
         };
-        let mut objects = after.objects.iter();
-        if objects.any(|object| is_kept_away(object, &patch) && is_wanted(object, wanted)) {
-            return Ok(Some(if patch.is_ours {
-                Ok(changes)
-            } else {
-                Err(Box::new(refuse::foreign(&patch.path)))
-            }));
+        let objects = after.objects.iter();
+        let objects = objects.filter(|object| is_kept_away(object, &patch));
+        let Some(fit) = objects.filter_map(|object| fit(object, wanted)).max() else {
+            continue;
+        };
+        let attempt = match patch.is_ours {
+            true => Ok(changes),
+            false => Err(Box::new(refuse::foreign(&patch.path))),
+        };
+        match fit {
+            Fit::Exact => return Ok(Some(attempt)),
+            Fit::Tolerated => tolerated = tolerated.or(Some(attempt)),
         }
     }
-    Ok(None)
+    Ok(tolerated)
 }
 
 /// Takes a patch out.
@@ -104,16 +110,23 @@ fn is_kept_away(object: &Rendered, patch: &Listed) -> bool {
     patch.ids.is_empty() || ids.any(|id| patch.ids.contains(id))
 }
 
-/// Says whether an object of a build is the one that is meant: in any version, and in a namespace or none where one of
-/// the two says nothing of it (NS-5, NS-8).
-fn is_wanted(object: &Rendered, wanted: &ObjectKey) -> bool {
+/// How well an object of a build is the one that is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Fit {
+    /// One of the two has no namespace (NS-5, NS-8).
+    Tolerated,
+    Exact,
+}
+
+/// Says how well an object of a build is the one that is meant, in whatever version.
+fn fit(object: &Rendered, wanted: &ObjectKey) -> Option<Fit> {
     let (group, _) = group_version(&wanted.api_version);
-    let namespaces = (object.namespace(), wanted.namespace.as_deref());
-    object.id.group == group
-        && object.id.kind == wanted.kind
-        && object.id.name == wanted.name
-        && match namespaces {
-            (Some(built), Some(wanted)) => built == wanted,
-            (None, _) | (_, None) => true,
-        }
+    let is_alike =
+        object.id.group == group && object.id.kind == wanted.kind && object.id.name == wanted.name;
+    match (object.namespace(), wanted.namespace.as_deref()) {
+        _ if !is_alike => None,
+        (built, wanted) if built == wanted => Some(Fit::Exact),
+        (Some(_), Some(_)) => None,
+        (None, _) | (_, None) => Some(Fit::Tolerated),
+    }
 }

@@ -108,6 +108,29 @@ fn dp_3_an_object_is_known_by_what_is_live() {
 }
 
 #[test]
+fn dp_3_of_two_objects_of_one_name_the_one_in_the_namespace_comes_back() {
+    let second = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n---\n";
+    let app = "== app/kustomization.yaml\nresources: [../base]\n";
+    let known =
+        Known::of(&(BASE.replace("apiVersion: apps", &format!("{second}apiVersion: apps")) + app));
+    let both = ["ConfigMap settings", "ConfigMap a/settings"];
+    let after = known.without(&both, known.inherited(&both));
+    for (live, file) in [
+        (
+            "v1 ConfigMap a/settings",
+            "-app/configmap-settings-a-delete.yaml",
+        ),
+        (
+            "v1 ConfigMap b/settings",
+            "-app/configmap-settings-default-delete.yaml",
+        ),
+    ] {
+        let changes = restored(&after, live).unwrap().unwrap();
+        assert_eq!(names(&changes), [file, "app/kustomization.yaml"], "{live}");
+    }
+}
+
+#[test]
 fn dp_3_a_patch_goes_alone_and_only_where_it_keeps_the_object_away() {
     let known = folder("resources: [../base]\n");
     let all = ["Deployment web", "ConfigMap a/settings"];
