@@ -6,8 +6,8 @@ use model::files::ReadError;
 use model::{FileTree, FolderPath, Refusal, RepoPath};
 use serde_json::Value;
 
-use super::draft::Draft;
 use super::entries::{CONFIG_MAPS, without};
+use super::rewrite::Rewrite;
 use super::{Removed, refuse};
 use crate::kustomize::graph::{Graph, Reader, Resource};
 use crate::kustomize::object::{Home, Id};
@@ -25,7 +25,7 @@ pub fn generated(
     render: &Render,
     objects: &[&Rendered],
 ) -> Result<Removed, ReadError> {
-    let mut draft = Draft::new(tree);
+    let mut rewrite = Rewrite::new(tree);
     let mut refused: Vec<(usize, Refusal)> = Vec::new();
     let mut gone: BTreeSet<(&RepoPath, usize)> = BTreeSet::new();
     for (at, object) in objects.iter().enumerate() {
@@ -39,10 +39,10 @@ pub fn generated(
             refused.push((at, refuse::outside(at_entry, writable)));
             continue;
         }
-        let text = draft.text(&reader.path)?;
+        let text = rewrite.text(&reader.path)?;
         match without(&text, CONFIG_MAPS, |_, entry| makes(entry, object.first())) {
             Ok(text) => {
-                draft.put(&reader.path, text.into_bytes())?;
+                rewrite.put(&reader.path, text.into_bytes())?;
                 gone.insert((&reader.path, entry));
             }
             Err(problem) => {
@@ -53,11 +53,11 @@ pub fn generated(
     }
     for file in inputs(graph, &gone) {
         if writable.contains(file) && !is_read(graph, file, &gone) {
-            draft.remove(file);
+            rewrite.remove(file);
         }
     }
     Ok(Removed {
-        files: draft.finish(),
+        files: rewrite.finish(),
         refused,
     })
 }

@@ -3,9 +3,9 @@
 use model::files::ReadError;
 use model::{FileTree, FolderPath, Refusal};
 
-use super::draft::{Draft, Held};
 use super::entries::{PATCHES, with_patch};
 use super::patch::{authored, file_name, listed};
+use super::rewrite::{Held, Rewrite};
 use super::{Removed, refuse};
 use crate::kustomize::build::fallback;
 use crate::kustomize::graph::{Graph, Reader};
@@ -31,36 +31,32 @@ pub fn inherited(
             ..Removed::default()
         });
     };
-    let mut draft = Draft::new(tree);
-    let patches = listed(&draft, root, &draft.text(&reader.path)?)?;
+    let mut rewrite = Rewrite::new(tree);
+    let patches = listed(&rewrite, root, &rewrite.text(&reader.path)?)?;
     let mut refused = Vec::new();
-    let named: Vec<Option<&Id>> = objects
-        .iter()
-        .map(|object| alone(object, render, reader))
-        .collect();
-    for (at, id) in named.iter().enumerate() {
-        let Some(id) = id else {
+    for (at, object) in objects.iter().enumerate() {
+        let Some(id) = alone(object, render, reader) else {
             refused.push((at, refuse::not_nameable(&reader.path)));
             continue;
         };
         // What patches took away counts too, so that names do not depend on what went first.
-        let kept = render.objects.iter().filter(|it| it.id != objects[at].id);
+        let kept = render.objects.iter().filter(|it| it.id != object.id);
         let kept = kept.filter_map(|object| known(object, reader).next());
         let others = kept.chain(patches.iter().flat_map(|patch| &patch.ids));
-        let others: Vec<&Id> = others.filter(|other| other != id).collect();
-        if let Some(refusal) = patch(&mut draft, reader, id, &others)? {
+        let others: Vec<&Id> = others.filter(|other| *other != id).collect();
+        if let Some(refusal) = patch(&mut rewrite, reader, id, &others)? {
             refused.push((at, refusal));
         }
     }
     Ok(Removed {
-        files: draft.finish(),
+        files: rewrite.finish(),
         refused,
     })
 }
 
 /// Writes and lists the patch for an object, or says why not.
 fn patch(
-    draft: &mut Draft<'_>,
+    rewrite: &mut Rewrite<'_>,
     reader: &Reader,
     id: &Id,
     others: &[&Id],
@@ -71,16 +67,16 @@ fn patch(
         return Ok(Some(refuse::too_long(&reader.path)));
     };
     let bytes = authored(id).into_bytes();
-    match draft.held(&path)? {
+    match rewrite.held(&path)? {
         Held::Nothing => {}
         Held::Bytes(held) if *held == *bytes => {}
         Held::Bytes(_) | Held::Other => return Ok(Some(refuse::taken(&path))),
     }
-    let text = draft.text(&reader.path)?;
+    let text = rewrite.text(&reader.path)?;
     Ok(match with_patch(&text, &folder, &path) {
         Ok(text) => {
-            draft.put(&reader.path, text.into_bytes())?;
-            draft.put(&path, bytes)?;
+            rewrite.put(&reader.path, text.into_bytes())?;
+            rewrite.put(&path, bytes)?;
             None
         }
         Err(problem) => Some(refuse::not_editable(&reader.path, PATCHES, &problem)),

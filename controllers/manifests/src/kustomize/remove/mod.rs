@@ -9,10 +9,9 @@
 //! render may be those of before the batch. Nothing is built here but to see what a patch keeps away: whoever calls
 //! builds before and after, and compares (DL-9, DP-5).
 //!
-//! Reading order: the types here, `draft` (files on their way), `entries` (lists of a kustomization), `generated`,
+//! Reading order: the types here, `rewrite` (files on their way), `entries` (lists of a kustomization), `generated`,
 //! `patch` (the file that takes one object away), `inherited`, `restore`, `orphan`, `refuse`.
 
-mod draft;
 mod entries;
 mod generated;
 mod inherited;
@@ -20,6 +19,7 @@ mod orphan;
 mod patch;
 mod refuse;
 mod restore;
+mod rewrite;
 #[cfg(test)]
 mod tests;
 

@@ -6,8 +6,8 @@ use model::files::ReadError;
 use model::{FileTree, FolderPath, Location, RepoPath};
 use serde_json::Value;
 
-use super::draft::Draft;
 use super::entries::{PATCHES, REPLICAS, without};
+use super::rewrite::Rewrite;
 use super::{Attempt, refuse};
 use crate::kustomize::graph::{Graph, Reader, Resource};
 use crate::kustomize::object::Id;
@@ -144,7 +144,7 @@ pub fn without_orphans(
     writable: &FolderPath,
     orphans: &[Orphan],
 ) -> Result<Attempt, ReadError> {
-    let mut draft = Draft::new(tree);
+    let mut rewrite = Rewrite::new(tree);
     for Orphan { at, entry } in orphans {
         let name = match entry {
             Entry::Patch(patch) => {
@@ -157,10 +157,10 @@ pub fn without_orphans(
                 refuse::orphaned_count(at.clone(), name, writable).into()
             ));
         }
-        let text = draft.text(&at.path)?;
+        let text = rewrite.text(&at.path)?;
         let is_this = |entry: &Value| entry.get("name").and_then(Value::as_str) == Some(name);
         match without(&text, REPLICAS, |_, entry| is_this(entry)) {
-            Ok(text) => draft.put(&at.path, text.into_bytes())?,
+            Ok(text) => rewrite.put(&at.path, text.into_bytes())?,
             Err(problem) => {
                 return Ok(Err(
                     refuse::not_editable(&at.path, REPLICAS, &problem).into()
@@ -168,5 +168,5 @@ pub fn without_orphans(
             }
         }
     }
-    Ok(Ok(draft.finish()))
+    Ok(Ok(rewrite.finish()))
 }

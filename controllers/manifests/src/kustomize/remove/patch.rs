@@ -4,8 +4,8 @@ use model::files::ReadError;
 use model::{FolderPath, RepoPath};
 use serde_json::{Map, Value, json};
 
-use super::draft::{Draft, Held};
 use super::entries;
+use super::rewrite::{Held, Rewrite};
 use crate::kustomize::merge::is_delete;
 use crate::kustomize::node::FileId;
 use crate::kustomize::object::{Home, Id};
@@ -88,7 +88,7 @@ pub(super) struct Listed {
 
 /// Returns the patches of a kustomization that take objects away, in its order.
 pub(super) fn listed(
-    draft: &Draft<'_>,
+    rewrite: &Rewrite<'_>,
     folder: &FolderPath,
     kustomization: &str,
 ) -> Result<Vec<Listed>, ReadError> {
@@ -97,7 +97,7 @@ pub(super) fn listed(
         let Destination::Path(path) = follow(folder, &entry.path) else {
             continue;
         };
-        let Held::Bytes(bytes) = draft.held(&path)? else {
+        let Held::Bytes(bytes) = rewrite.held(&path)? else {
             continue;
         };
         let Ok(manifests) = manifests(&bytes, FileId(0), Purpose::Patches) else {

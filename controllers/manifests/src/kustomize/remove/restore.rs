@@ -3,9 +3,9 @@
 use model::files::ReadError;
 use model::{FileTree, FolderPath, RepoPath};
 
-use super::draft::Draft;
 use super::entries::{PATCHES, without};
 use super::patch::{Listed, listed};
+use super::rewrite::Rewrite;
 use super::{Attempt, refuse};
 use crate::kustomize::cache::Cache;
 use crate::kustomize::change::ObjectKey;
@@ -31,10 +31,10 @@ pub fn restore(
     let Some(reader) = graph.get(root) else {
         return Ok(None);
     };
-    let draft = Draft::new(tree);
-    let text = draft.text(&reader.path)?;
+    let rewrite = Rewrite::new(tree);
+    let text = rewrite.text(&reader.path)?;
     let mut tolerated = None;
-    for patch in listed(&draft, root, &text)? {
+    for patch in listed(&rewrite, root, &text)? {
         if !may_be_for(&patch, wanted) {
             continue;
         }
@@ -73,14 +73,14 @@ fn unlisted(
     patch: &Listed,
     text: &str,
 ) -> Result<Attempt, ReadError> {
-    let mut draft = Draft::new(tree);
+    let mut rewrite = Rewrite::new(tree);
     Ok(match without(text, PATCHES, |at, _| at == patch.at) {
         Ok(text) => {
-            draft.put(&reader.path, text.into_bytes())?;
+            rewrite.put(&reader.path, text.into_bytes())?;
             if patch.is_ours && !is_listed_elsewhere(graph, reader, &patch.path) {
-                draft.remove(&patch.path);
+                rewrite.remove(&patch.path);
             }
-            Ok(draft.finish())
+            Ok(rewrite.finish())
         }
         Err(problem) => Err(refuse::not_editable(&reader.path, PATCHES, &problem).into()),
     })

@@ -8,7 +8,7 @@ use model::{FileEntry, FileTree, RepoPath};
 use super::Changes;
 
 /// The files of a tree, and what shall be otherwise.
-pub(super) struct Draft<'t> {
+pub(super) struct Rewrite<'t> {
     tree: FileTree<'t>,
     changes: Changes,
 }
@@ -21,7 +21,7 @@ pub(super) enum Held {
     Other,
 }
 
-impl<'t> Draft<'t> {
+impl<'t> Rewrite<'t> {
     pub(super) fn new(tree: FileTree<'t>) -> Self {
         Self {
             tree,
