@@ -135,6 +135,12 @@ impl Builds {
         &self.issues
     }
 
+    /// Says whether one of the issues is about a file.
+    pub(crate) fn blames(&self, path: &RepoPath) -> bool {
+        let mut places = self.issues.iter().filter_map(|issue| issue.at.as_ref());
+        places.any(|at| at.path == *path)
+    }
+
     /// Returns who reads what.
     pub(crate) fn graph(&self) -> &Graph {
         &self.graph
@@ -204,7 +210,7 @@ fn parts(graph: &Graph) -> BTreeMap<RepoPath, Part> {
         let patches = reader.patches.iter().map(|patch| &patch.path);
         let inputs = reader.generators.iter();
         let inputs = inputs.flat_map(|generator| generator.envs.iter().chain(&generator.files));
-        for path in patches.chain(inputs) {
+        for path in patches.chain(&reader.unread).chain(inputs) {
             parts.insert(path.clone(), Part::Input);
         }
     }

@@ -450,11 +450,13 @@ impl Folder {
             // A values file is read by Helm and no document of the mirror (SC-13), and neither is what a patch or a
             // generator reads (SC-11, SC-12).
             let is_values = file.may_be_values && self.values_files.contains_key(path);
-            if !is_values && file.part != Part::Input {
+            // What a kustomization lists it needs, so what kustomize says of it counts: nobody can hide such a file.
+            let is_told = file.part == Part::Built && self.builds.blames(path);
+            if !is_values && file.part != Part::Input && !is_told {
                 issues.extend_from_slice(&file.issues);
             }
         }
-        issues.extend_from_slice(self.builds.issues());
+        self.unbuildable(&mut issues);
         self.duplicates(&mut issues);
         self.clashes(&mut issues);
         issues.extend(self.too_large());
@@ -463,6 +465,14 @@ impl Folder {
         }
         sort(&mut issues);
         Err(issues)
+    }
+
+    /// Reports why builds do not work, but for places that are reported already.
+    fn unbuildable(&self, issues: &mut Vec<Refusal>) {
+        let place = |issue: &Refusal| issue.at.as_ref().map(|at| (at.path.clone(), at.line));
+        let told: BTreeSet<_> = issues.iter().map(place).collect();
+        let of_builds = self.builds.issues().iter();
+        issues.extend(of_builds.filter(|it| !told.contains(&place(it))).cloned());
     }
 
     /// Refuses a folder whose own path, or a part of it, is a file, a link or a submodule.

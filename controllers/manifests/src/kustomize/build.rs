@@ -97,15 +97,17 @@ impl<'b, 'a> Builder<'b, 'a> {
             };
             for object in objects {
                 let clash = gathered.add(object);
-                clash.map_err(|object| self.clash(reader, resource.line, &object))?;
+                clash
+                    .map_err(|object| self.clash(reader, ("resources", resource.line), &object))?;
             }
         }
         for object in generate(reader, self.loader)? {
             if gathered.ever_knew(&object.id()) {
-                return Err(self.clash(reader, object.line, &object));
+                return Err(self.clash(reader, ("configMapGenerator", object.line), &object));
             }
             let clash = gathered.add(object);
-            clash.map_err(|object| self.clash(reader, object.line, &object))?;
+            let field = "configMapGenerator";
+            clash.map_err(|object| self.clash(reader, (field, object.line), &object))?;
         }
         for patch in &reader.patches {
             self.empties.extend(&patch.manifests.empties);
@@ -147,7 +149,7 @@ impl<'b, 'a> Builder<'b, 'a> {
             })?;
             let mut ids = HashSet::with_capacity(objects.len());
             if let Some(object) = objects.iter().find(|object| !ids.insert(object.id())) {
-                return Err(self.clash(reader, target.line, object));
+                return Err(self.clash(reader, ("namespace", target.line), object));
             }
         }
         self.each(objects, |object| relabel(object, kustomization, reader))?;
@@ -201,8 +203,8 @@ impl<'b, 'a> Builder<'b, 'a> {
         Issue::of_author(Feature::RenderFailed, at, message, "correct the field")
     }
 
-    fn clash(&self, reader: &Reader, line: u32, object: &Object) -> BuildError {
-        let at = location(&reader.path, line, None);
+    fn clash(&self, reader: &Reader, (field, line): (&str, u32), object: &Object) -> BuildError {
+        let at = location(&reader.path, line, Some(field.to_owned()));
         let message = format!("{} is there twice", object.title());
         let remedy = "keep one of the two, or give them different names or namespaces";
         Issue::of_author(Feature::RenderFailed, at, message, remedy).into()

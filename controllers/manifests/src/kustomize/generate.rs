@@ -32,7 +32,7 @@ pub(crate) fn generate(
             file: reader.file,
         };
         let node = generated(&entry.with(&files), &shared)
-            .map_err(|error| refused(reader, &error, loader))?;
+            .map_err(|error| refused(reader, index, &error, loader))?;
         let origin = Origin {
             file: reader.file,
             index: offset(index),
@@ -129,12 +129,14 @@ fn options(options: &parse::GeneratorOptions, file: FileId) -> GeneratorOptions 
     }
 }
 
-fn refused(reader: &Reader, error: &GeneratorError, loader: &Loader<'_>) -> Issue {
+fn refused(reader: &Reader, index: usize, error: &GeneratorError, loader: &Loader<'_>) -> Issue {
     let path = loader.path(error.site.file).unwrap_or(&reader.path);
     let line = loader.line_of(error.site);
+    let is_own = error.site.file == reader.file;
+    let field = is_own.then(|| format!("configMapGenerator[{index}]"));
     Issue::of_author(
         Feature::RenderFailed,
-        location(path, line, None),
+        location(path, line, field),
         format!("a ConfigMap cannot be generated: {}", error.problem),
         "correct the input",
     )

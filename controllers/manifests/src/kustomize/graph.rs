@@ -36,6 +36,8 @@ pub struct Reader {
     pub resources: Vec<Located<Resource>>,
     /// The files of its patches, in their order.
     pub patches: Vec<PatchFile>,
+    /// The files of its patches that are not understood.
+    pub(crate) unread: Vec<RepoPath>,
     /// The files that its generators read, one generator after the other.
     pub generators: Vec<Generator>,
     pub(crate) file: FileId,

@@ -49,6 +49,7 @@ impl Survey<'_, '_> {
             kustomization: Arc::default(),
             resources: Vec::new(),
             patches: Vec::new(),
+            unread: Vec::new(),
             generators: Vec::new(),
             issues,
             path,
@@ -93,7 +94,10 @@ impl Survey<'_, '_> {
                         manifests,
                         path,
                     }),
-                    Err(issue) => reader.issues.push(*issue),
+                    Err(issue) => {
+                        reader.issues.push(*issue);
+                        reader.unread.push(path);
+                    }
                 },
                 Err(lost) => {
                     let at = location(&reader.path, patch.path.line, Some(field));

@@ -9,7 +9,9 @@ use super::route::{Route, Stop};
 use super::source::below;
 use super::target::{Part, Place, Says};
 use crate::kustomize::cache::index;
-use crate::kustomize::generator::edit::{literal_with_value, new_literal};
+use crate::kustomize::generator::edit::{
+    content_with_value, env_with_new_line, env_with_value, literal_with_value, new_literal,
+};
 use crate::kustomize::node::{FileId, Node, Site, Supplier};
 use crate::kustomize::parse::ConfigMapEntry;
 use crate::yaml::Step;
@@ -84,11 +86,20 @@ impl Route<'_, '_> {
             }
             (Supplier::EnvLine(site), text) => {
                 let at = self.own_location(*site, way)?;
+                let content = self.router.bytes(&at.path)?;
+                let is_sayable =
+                    text.is_none_or(|text| env_with_value(&content, site.at, text).is_some());
+                if !is_sayable {
+                    return Err(refuse::not_sayable(at, "a line that a generator reads").into());
+                }
                 let says = text.map_or(Says::Nothing, says);
                 self.note(at.path, Place::Line(site.at), says);
             }
             (Supplier::Content(file), Some(text)) => {
                 let at = self.own_location(Site { file: *file, at: 0 }, way)?;
+                if content_with_value(text).is_none() {
+                    return Err(refuse::not_sayable(at, "a file that a generator reads").into());
+                }
                 self.note(at.path, Place::Content, says(text));
             }
             (supplier, _) => return Err(self.foreign(supplier, way)?),
@@ -111,6 +122,10 @@ impl Route<'_, '_> {
                 if !self.router.writable.contains(&path) {
                     let at = Location { path, ..at };
                     return Err(refuse::read_only(at, self.router.writable).into());
+                }
+                let content = self.router.bytes(&path)?;
+                if env_with_new_line(&content, key, text).is_none() {
+                    return Err(refuse::not_sayable(at, "the lines of a generator").into());
                 }
                 let place = Place::NewLine(key.to_owned());
                 self.note(path, place, Says::Value(value.clone()));

@@ -168,10 +168,13 @@ fn cg_10_a_generator_of_a_base_is_refused() {
 #[test]
 fn cg_13_what_an_input_cannot_say_is_refused() {
     let files = with("  envs: [a.env]\n  literals: ['c=1']\n");
-    for (pointer, at) in [("/data/A", "a.env"), ("/data/new", "a.env")] {
+    for (pointer, at) in [
+        ("/data/A", "a.env:2"),
+        ("/data/new", "kustomization.yaml:3"),
+    ] {
         assert_eq!(
             refusals(&files, &[("web", pointer, json!("two\nlines"))]),
-            [format!("web: non-editable-document app/{at}")]
+            [format!("web: kustomize-render-refused app/{at}")]
         );
     }
 }
