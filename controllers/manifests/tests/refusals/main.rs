@@ -1,8 +1,9 @@
-//! Every reason for which a plain folder, or an object in it, is refused: a case that triggers it, and beside it the
+//! Every reason for which a folder, or an object in it, is refused: a case that triggers it, and beside it the
 //! smallest change that lets the same object land.
 //!
-//! `row` is the shape of a case and how it is judged; `folder`, `document`, `place` and `sealed` are the cases. A code
-//! that no case shows fails the test, unless it is the business of another part of the product.
+//! `row` is the shape of a case and how it is judged; `folder`, `document`, `place` and `sealed` are the cases of plain
+//! folders, `kustomize`, `unbuilt` and `built` those of folders that are built. A code that no case shows fails the
+//! test, unless it is the business of another part of the product.
 
 #![allow(
     clippy::unwrap_used,
@@ -11,13 +12,16 @@
     reason = "a test reports a failure by panicking, and this one prints its table"
 )]
 
+mod built;
 mod document;
 mod folder;
+mod kustomize;
 mod place;
 mod row;
 mod sealed;
 #[path = "../support/mod.rs"]
 mod support;
+mod unbuilt;
 
 use std::collections::BTreeSet;
 
@@ -31,12 +35,15 @@ fn rows() -> Vec<Row> {
         document::rows(),
         place::rows(),
         sealed::rows(),
+        kustomize::rows(),
+        unbuilt::rows(),
+        built::rows(),
     ];
     parts.into_iter().flatten().collect()
 }
 
 #[test]
-fn a4_1_every_refusal_of_a_plain_folder_has_its_case_and_an_accepted_twin() {
+fn a4_1_every_refusal_of_a_folder_has_its_case_and_an_accepted_twin() {
     let mut codes = BTreeSet::new();
     let mut issues = BTreeSet::new();
     let mut reasons = BTreeSet::new();
@@ -65,7 +72,7 @@ fn a4_1_every_refusal_of_a_plain_folder_has_its_case_and_an_accepted_twin() {
     }
 }
 
-/// Says where a code is at home that no plain folder is refused by. A new code has to be decided here.
+/// Says where a code is at home that no folder is refused by. A new code has to be decided here.
 fn other_home_of_code(code: RefusalCode) -> Option<&'static str> {
     match code {
         RefusalCode::UnsupportedContent
@@ -78,8 +85,9 @@ fn other_home_of_code(code: RefusalCode) -> Option<&'static str> {
         | RefusalCode::SensitiveAppend
         | RefusalCode::PlaintextOntoEncrypted
         | RefusalCode::MixedSensitivityNewFile
-        | RefusalCode::MultiDocumentTarget => None,
-        RefusalCode::AmbiguousLayout | RefusalCode::UnrenderedPlacement => Some("kustomize"),
+        | RefusalCode::MultiDocumentTarget
+        | RefusalCode::AmbiguousLayout
+        | RefusalCode::UnrenderedPlacement => None,
         RefusalCode::UnknownType => Some("the offline commands"),
         RefusalCode::NamespaceNotAuthorized
         | RefusalCode::BranchNotAllowed
@@ -89,7 +97,7 @@ fn other_home_of_code(code: RefusalCode) -> Option<&'static str> {
     }
 }
 
-/// Says where an issue is at home that no plain folder is refused by.
+/// Says where an issue is at home that no folder is refused by.
 fn other_home_of_issue(issue: IssueKind) -> Option<&'static str> {
     match issue {
         IssueKind::DuplicateIdentity
@@ -104,13 +112,12 @@ fn other_home_of_issue(issue: IssueKind) -> Option<&'static str> {
         | IssueKind::IgnoreShadowsManaged
         | IssueKind::RenderDoesNotMatchLive
         | IssueKind::NonEditableDocument
-        | IssueKind::PlaintextSensitive => None,
-        // A template cannot leave the folder, and neither can a rendered path: both are `invalid_path`.
-        IssueKind::WriteEscapesScope => Some("the branch actor"),
-        IssueKind::WriteFanIn
+        | IssueKind::PlaintextSensitive
+        | IssueKind::WriteEscapesScope
+        | IssueKind::WriteFanIn
         | IssueKind::KustomizeRenderRefused
-        | IssueKind::UnplaceableEdit
-        | IssueKind::OrphansBuildEntry => Some("kustomize"),
+        | IssueKind::UnplaceableEdit => None,
+        IssueKind::OrphansBuildEntry => Some("removals of kustomize folders"),
         IssueKind::UnresolvedKrm | IssueKind::OutOfScope => Some("the offline commands"),
     }
 }

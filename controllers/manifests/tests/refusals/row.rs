@@ -38,6 +38,8 @@ pub(crate) struct Row {
     /// Words that stand in the line that is named, and in no line before it.
     line: Option<&'static str>,
     field: Option<&'static str>,
+    /// How the message begins.
+    says: Option<String>,
 }
 
 impl Row {
@@ -56,6 +58,7 @@ impl Row {
             file_begins: None,
             line: None,
             field: None,
+            says: None,
         }
     }
 
@@ -150,6 +153,13 @@ impl Row {
         }
     }
 
+    pub(crate) fn says(self, start: impl Into<String>) -> Self {
+        Self {
+            says: Some(start.into()),
+            ..self
+        }
+    }
+
     /// Proves the case and its twin, and returns their line of the table.
     pub(crate) fn prove(&self) -> String {
         let mut bed = Bed::new();
@@ -186,6 +196,9 @@ impl Row {
             !refusal.message.is_empty() && !refusal.remedy.is_empty(),
             "{about}"
         );
+        if let Some(start) = &self.says {
+            assert!(refusal.message.starts_with(start), "{about}");
+        }
         let at = refusal.at.as_ref();
         let file = at.map(|at| at.path.as_str());
         match self.file_begins {
