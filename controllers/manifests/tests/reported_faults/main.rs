@@ -10,6 +10,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod kustomize;
 mod left_out;
 mod placement;
 mod sealed;
