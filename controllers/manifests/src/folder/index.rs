@@ -16,7 +16,7 @@ use super::role::{Part, cannot_be_hidden, is_kustomization};
 use super::scan::ScannedFile;
 use super::texts::Texts;
 use crate::ignore::IgnoreRules;
-use crate::kustomize::{Cache, Graph, Render, Rendered};
+use crate::kustomize::{Cache, Graph, Layout, Render, Rendered, layout};
 use crate::plan::FolderFacts;
 
 /// The file with the ignore rules.
@@ -567,6 +567,17 @@ impl Folder {
         let documents = &self.scanned.get(&place.0)?.documents;
         let at = documents.binary_search_by_key(&place.1, |document| document.index);
         documents.get(at.ok()?)
+    }
+
+    /// Returns which kustomization governs its new documents.
+    pub fn layout(&self) -> Layout {
+        layout(self.builds.graph(), &self.path)
+    }
+
+    /// Returns what its kustomizations build to, by their folders.
+    pub fn renders(&self) -> impl Iterator<Item = (&FolderPath, &Render)> {
+        let builds = self.builds.all().iter();
+        builds.map(|(root, build)| (root, &*build.render))
     }
 
     /// Lends out what was read of kustomize files, for builds of what is planned.

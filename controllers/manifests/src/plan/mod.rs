@@ -101,6 +101,7 @@ pub fn plan(
         }
     };
     folder.give_cache(cache);
+    outcome.layout = folder.layout();
     if mode == Mode::Explain {
         let ground = Ground {
             tree,
