@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, reason = "a benchmark prints what it measures")]
 
 mod folder;
+mod kustomize;
 
 use std::time::Instant;
 
@@ -27,7 +28,7 @@ fn main() -> Result<()> {
     for size in SIZES {
         measure(size)?;
     }
-    Ok(())
+    kustomize::run()
 }
 
 fn policy() -> Policy {

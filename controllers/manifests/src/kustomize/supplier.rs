@@ -4,7 +4,7 @@ use model::files::{Content, ReadError};
 use model::{FileEntry, FileTree, RepoPath};
 
 use super::cache::index;
-use super::node::{ImagePart, ImageParts, Node, Site, Supplier};
+use super::node::{self, ImagePart, ImageParts, Node, Site, Supplier};
 use super::{Render, Rendered};
 use crate::yaml::{FieldPath, Step};
 
@@ -81,6 +81,53 @@ pub fn supplier(
         line: line(tree, path, site.at)?,
         at: site.at,
     }))
+}
+
+/// Finds what gives an object the values that do not come from its own document, in the order of its fields.
+///
+/// # Errors
+/// Returns what went wrong where a file cannot be read.
+pub fn additions(
+    tree: FileTree<'_>,
+    render: &Render,
+    object: &Rendered,
+) -> Result<Vec<(FieldPath, Supply)>, ReadError> {
+    let mut fields = Vec::new();
+    gather(&object.node, &mut Vec::new(), &mut fields);
+    let mut found = Vec::new();
+    for field in fields {
+        if let Some(supply) = supplier(tree, render, object, &field)? {
+            found.push((field, supply));
+        }
+    }
+    Ok(found)
+}
+
+/// Collects the values that no document supplies.
+fn gather(node: &Node, way: &mut Vec<Step>, fields: &mut Vec<FieldPath>) {
+    let mut below = |step: Step, node: &Node| {
+        way.push(step);
+        gather(node, way, fields);
+        way.pop();
+    };
+    match &node.content {
+        node::Content::Sequence(items) => {
+            for (at, item) in items.iter().enumerate() {
+                below(Step::Item(at), item);
+            }
+        }
+        node::Content::Mapping(map) => {
+            for (key, value) in map {
+                below(Step::Key(key.clone()), value);
+            }
+        }
+        node::Content::Scalar(_) => {
+            let is_own = matches!(node.supplier, Supplier::Document(_) | Supplier::Synthesised);
+            if !is_own {
+                fields.push(FieldPath::of_steps(way.clone()));
+            }
+        }
+    }
 }
 
 fn site(supplier: &Supplier) -> Option<(SupplyKind, Site)> {

@@ -35,7 +35,7 @@ impl Planner<'_, '_> {
         Ok(())
     }
 
-    /// Takes out the patch that keeps an object out of a build; nothing where there is none (DP-3).
+    /// Takes out the patches that keep an object out of builds; nothing where there is none (DP-3).
     fn restore(
         &mut self,
         id: &ResourceId,
@@ -48,31 +48,31 @@ impl Planner<'_, '_> {
             namespace: id.namespace.as_ref().map(ToString::to_string),
             name: id.name.to_string(),
         };
+        let before = self.changed.clone();
+        let mut restored = None;
         for root in folder.builds().keys() {
-            let before = self.changed.clone();
-            let overlay = Overlay::new(self.tree, &before);
+            let mut changed = self.changed.clone();
+            let overlay = Overlay::new(self.tree, &changed);
             let found = restore(overlay.tree(), folder.graph(), root, &wanted, self.cache)?;
-            let files = match found {
+            let refusal = match found {
                 None => continue,
-                Some(Err(refusal)) => {
-                    let object = Some(id.clone());
-                    return Ok(Some(Decision::Refused(Refusal { object, ..*refusal })));
+                Some(Err(refusal)) => Some(refusal),
+                Some(Ok(files)) => {
+                    let patch = files.iter().find(|(_, bytes)| bytes.is_none());
+                    let path = patch.map(|(path, _)| path.clone());
+                    restored = Some(path.unwrap_or_else(|| self.kustomization_of(root)));
+                    changed.extend(files);
+                    self.bring_back(id, object, root, changed)?
                 }
-                Some(Ok(files)) => files,
             };
-            let patch = files.iter().find(|(_, bytes)| bytes.is_none());
-            let path = patch.map_or_else(|| self.kustomization_of(root), |(path, _)| path.clone());
-            let mut changed = before.clone();
-            changed.extend(files);
-            if let Some(refusal) = self.bring_back(id, object, root, changed)? {
+            if let Some(refusal) = refusal {
                 self.set_changed(before);
                 self.renders.clear();
                 let object = Some(id.clone());
                 return Ok(Some(Decision::Refused(Refusal { object, ..*refusal })));
             }
-            return Ok(Some(Decision::Edited { path }));
         }
-        Ok(None)
+        Ok(restored.map(|path| Decision::Edited { path }))
     }
 
     /// Goes on with files that make an object again, and changes what they make of it where it is another one now.

@@ -325,7 +325,9 @@ impl Planner<'_, '_> {
                 }
             }
         }
-        let moved: Vec<FolderPath> = self.build_wishes.keys().cloned().collect();
+        let asked = |wishes: &BTreeMap<ResourceId, Wish>| wishes.keys().any(|id| ids.contains(id));
+        let moved = self.build_wishes.iter().filter(|(_, wishes)| asked(wishes));
+        let moved: Vec<FolderPath> = moved.map(|(root, _)| root.clone()).collect();
         self.readers_agree(&moved, &tried.changed)
     }
 

@@ -7,14 +7,16 @@ use std::thread;
 
 use anyhow::Context as _;
 use manifests::folder::{Folder, Joining, Prepared};
-use model::{Directory, FileTree, Files, FolderPath, Node};
+use manifests::kustomize::supplier::additions;
+use model::{Directory, FileTree, Files, FolderPath, Layout, Node};
 use serde_json::json;
 
 use super::arguments::{Analyze, AnalyzeOutput};
 use super::disk::Disk;
+use super::explained::SupplierReport;
 use super::objects::Types;
 use super::plan::diagnostics;
-use super::report::{AnalyzeReport, FolderReport, Issue};
+use super::report::{AnalyzeReport, BuildReport, BuiltReport, FolderReport, Issue, LayoutReport};
 use super::{Problem, Verdict, print};
 
 pub(super) fn run(arguments: &Analyze) -> Result<Verdict, Problem> {
@@ -43,6 +45,7 @@ pub(super) fn run(arguments: &Analyze) -> Result<Verdict, Problem> {
     let report = AnalyzeReport {
         folder: judge(&whole),
         inventory: inventory(&whole),
+        builds: builds(disk.tree(), &whole)?,
         diagnostics: diagnostics(whole.facts()),
         suggested_git_targets: folders
             .iter()
@@ -93,6 +96,7 @@ fn judge(folder: &Folder) -> FolderReport {
         issues: issues.iter().map(Issue::of).collect(),
         documents: folder.facts().documents,
         files: folder.facts().files,
+        layout: LayoutReport::of(&folder.layout()),
     }
 }
 
@@ -107,6 +111,16 @@ fn find_folders(
 ) -> Result<(), Problem> {
     let report = judge(folder);
     let holds_something = report.documents > 0 || !report.accepted;
+    if let Layout::Ambiguous { roots } = folder.layout()
+        && report.accepted
+    {
+        // One target is one environment: each root has one of its own.
+        for root in roots {
+            let inner = Folder::read(tree, root, joining).context("cannot read a folder")?;
+            found.push(judge(&inner));
+        }
+        return Ok(());
+    }
     if report.accepted {
         if holds_something {
             found.push(report);
@@ -141,6 +155,57 @@ fn holds_file(folder: &Directory) -> bool {
         Node::Entry(_) => true,
         Node::Folder(folder) => holds_file(folder),
     })
+}
+
+/// Reports what the kustomizations of a folder build to, and who supplies what.
+fn builds(tree: FileTree<'_>, folder: &Folder) -> Result<Vec<BuildReport>, Problem> {
+    let mut reports = Vec::new();
+    for (root, render) in folder.renders() {
+        let mut objects = Vec::new();
+        for object in &render.objects {
+            let added = additions(tree, render, object).context("cannot read a file")?;
+            objects.push(BuiltReport {
+                kind: object.id.kind.clone(),
+                namespace: object.namespace().map(str::to_owned),
+                name: object.id.name.clone(),
+                file: render.source(object).map(ToString::to_string),
+                suppliers: added
+                    .into_iter()
+                    .map(|(field, supply)| SupplierReport {
+                        kind: supply.kind.as_str(),
+                        file: supply.path.to_string(),
+                        line: supply.line,
+                        field: Some(field.to_string()),
+                    })
+                    .collect(),
+            });
+        }
+        reports.push(BuildReport {
+            render_root: root.to_string(),
+            objects,
+        });
+    }
+    Ok(reports)
+}
+
+fn build_lines(build: &BuildReport) -> Vec<String> {
+    let mut lines = vec![format!("  {}", build.render_root)];
+    for object in &build.objects {
+        let name = match &object.namespace {
+            Some(namespace) => format!("{namespace}/{}", object.name),
+            None => object.name.clone(),
+        };
+        let file = object.file.as_deref().unwrap_or_default();
+        lines.push(format!("    {} {name}: {file}", object.kind));
+        for supplier in &object.suppliers {
+            let SupplierReport {
+                kind, file, line, ..
+            } = supplier;
+            let field = supplier.field.as_deref().unwrap_or_default();
+            lines.push(format!("      {field}: {kind} {file}:{line}"));
+        }
+    }
+    lines
 }
 
 fn inventory(folder: &Folder) -> BTreeMap<String, usize> {
@@ -201,8 +266,15 @@ fn text(report: &AnalyzeReport) -> String {
         } else {
             "refused"
         };
+        let layout = &folder.layout;
+        let shape = match (layout.mode, &layout.read_only_bases[..]) {
+            (None, _) => ", several builds".to_owned(),
+            (Some("Plain"), _) => String::new(),
+            (Some(mode), []) => format!(", {mode}"),
+            (Some(mode), bases) => format!(", {mode} over {}", bases.join(", ")),
+        };
         format!(
-            "{}: {word}, {} documents in {} files",
+            "{}: {word}, {} documents in {} files{shape}",
             folder.path, folder.documents, folder.files
         )
     };
@@ -216,13 +288,18 @@ fn text(report: &AnalyzeReport) -> String {
     for (kind, count) in &report.inventory {
         lines.push(format!("  {count:>5}  {kind}"));
     }
+    if !report.builds.is_empty() {
+        lines.push("\nbuilds".to_owned());
+    }
+    lines.extend(report.builds.iter().flat_map(build_lines));
     if !report.diagnostics.is_empty() {
         lines.push("\nnotes".to_owned());
     }
     for diagnostic in &report.diagnostics {
         lines.push(format!("  {diagnostic}"));
     }
-    if !report.folder.accepted && !report.folders.is_empty() {
+    let is_divided = !report.folder.accepted || report.folder.layout.mode.is_none();
+    if is_divided && !report.folders.is_empty() {
         lines.push("\nfolders".to_owned());
         for folder in &report.folders {
             lines.push(format!("  {}", verdict(folder)));

@@ -28,10 +28,10 @@ pub(super) struct ExplanationReport {
 /// The line that gives a field its value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct SupplierReport {
-    kind: &'static str,
-    file: String,
-    line: u32,
-    field: Option<String>,
+    pub(super) kind: &'static str,
+    pub(super) file: String,
+    pub(super) line: u32,
+    pub(super) field: Option<String>,
 }
 
 /// One field in which folder and object differ.

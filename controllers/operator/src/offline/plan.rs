@@ -19,8 +19,8 @@ use super::arguments::{Plan, PlanOutput};
 use super::disk::Disk;
 use super::objects::{Given, Types, read_objects, read_text, title};
 use super::report::{
-    self, DecisionReport, EditReport, FolderReport, LeftOutReport, ObjectReport, PlanReport,
-    RefusalReport,
+    self, DecisionReport, EditReport, FolderReport, LayoutReport, LeftOutReport, ObjectReport,
+    PlanReport, RefusalReport,
 };
 use super::{Problem, Verdict, complain, print};
 
@@ -317,6 +317,7 @@ fn report(question: Question, tree: FileTree<'_>, outcome: &Outcome) -> Result<P
             issues: report::issues(tree, outcome)?,
             documents: facts.documents,
             files: facts.files,
+            layout: LayoutReport::of(&outcome.layout),
         },
         edits,
         refusals,

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use manifests::Outcome;
 use manifests::plan::{Counts, RetainedReason};
-use model::{Actor, FileTree, Refusal, RefusalScope, ResourceId};
+use model::{Actor, FileTree, FolderPath, Layout, LayoutMode, Refusal, RefusalScope, ResourceId};
 use serde::Serialize;
 
-use super::explained::{ExplanationReport, FixReport};
+use super::explained::{ExplanationReport, FixReport, SupplierReport};
 
 /// The judgement of one folder.
 #[derive(Debug, Serialize)]
@@ -23,6 +23,45 @@ pub(super) struct FolderReport {
     pub(super) documents: usize,
     /// How many files hold them.
     pub(super) files: usize,
+    /// Which kustomization governs its new documents.
+    #[serde(flatten)]
+    pub(super) layout: LayoutReport,
+}
+
+/// Which kustomization governs the new documents of a folder.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct LayoutReport {
+    /// How the folder is written, as `status.placement.mode` says it; nothing where several roots give no answer.
+    pub(super) mode: Option<&'static str>,
+    /// The folders of the kustomizations that are built, from the root.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) render_roots: Vec<String>,
+    /// What the one root reads outside of the folder, as it spells it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) read_only_bases: Vec<String>,
+}
+
+/// What one kustomization builds to.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct BuildReport {
+    /// The folder of the kustomization, from the root.
+    pub(super) render_root: String,
+    /// The objects, in the order of the build.
+    pub(super) objects: Vec<BuiltReport>,
+}
+
+/// One object of a build.
+#[derive(Debug, Serialize)]
+pub(super) struct BuiltReport {
+    pub(super) kind: String,
+    pub(super) namespace: Option<String>,
+    pub(super) name: String,
+    /// The file of its document, or the kustomization that generates it.
+    pub(super) file: Option<String>,
+    /// What gives it the values that its document does not.
+    pub(super) suppliers: Vec<SupplierReport>,
 }
 
 /// One thing that is wrong with a folder.
@@ -143,6 +182,9 @@ pub(super) struct AnalyzeReport {
     pub(super) folder: FolderReport,
     /// How many documents there are of each kind.
     pub(super) inventory: BTreeMap<String, usize>,
+    /// What its kustomizations build to, and who supplies what.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) builds: Vec<BuildReport>,
     /// The folders in it, each with its own verdict; an accepted one stands for those below it.
     pub(super) folders: Vec<FolderReport>,
     /// What is worth knowing and no reason to refuse.
@@ -200,6 +242,21 @@ pub(super) fn retained(outcome: &Outcome) -> Vec<RetainedReport> {
         }),
     });
     gone.chain(scaled).collect()
+}
+
+impl LayoutReport {
+    pub(super) fn of(layout: &Layout) -> Self {
+        let (roots, bases): (Vec<&FolderPath>, &[String]) = match layout {
+            Layout::Plain => (Vec::new(), &[]),
+            Layout::Kustomized(root) => (vec![&root.folder], &root.read_only_bases),
+            Layout::Ambiguous { roots } => (roots.iter().collect(), &[]),
+        };
+        Self {
+            mode: layout.mode().map(LayoutMode::as_str),
+            render_roots: roots.into_iter().map(ToString::to_string).collect(),
+            read_only_bases: bases.to_vec(),
+        }
+    }
 }
 
 impl Issue {
