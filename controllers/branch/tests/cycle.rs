@@ -368,7 +368,9 @@ fn a_peer_that_moves_the_branch_keeps_its_change_beside_ours() {
 fn a_folder_that_a_peer_made_unwritable_before_the_push_refuses_the_write_and_says_so() {
     let mut scene = Scene::with_document();
     let apps = target("apps");
-    scene.server(|server| server.next = Push::Loses("apps/kustomization.yaml", "resources: []\n"));
+    scene.server(|server| {
+        server.next = Push::Loses("apps/kustomization.yaml", "resources: []\nnamePrefix: x-\n")
+    });
     let outcome = scene.run(request(&[&apps], vec![draft(1, &apps, upsert("x", "2"))]));
     let DraftResult::FolderRefused(issues) = &outcome.drafts[0].result else {
         panic!("{:?}", outcome.drafts[0].result)

@@ -196,6 +196,10 @@ impl Planner<'_, '_> {
 
     /// Decides that nothing is written for an object.
     pub(super) fn refuse(&mut self, id: &ResourceId, mut refusal: Refusal) {
+        let name = id.to_string();
+        if !refusal.message.contains(&name) {
+            refusal.message = format!("{name}: {}", refusal.message);
+        }
         refusal.object = Some(id.clone());
         self.decisions
             .insert(id.clone(), Decision::Refused(refusal));

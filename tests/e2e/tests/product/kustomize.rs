@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use e2e::stage::{FOLDER, Setting, Stage, TEAM};
-use serde_json::Value;
+use serde_json::{Value, json};
 use testkit::{ControlPlane, Controllers, wait};
 
 use crate::commits::next_change;
@@ -141,6 +141,16 @@ impl Shop {
         let commits = shop.stage.repository.commits("main").unwrap().len();
         assert_eq!(commits, 1, "adopting a folder that agrees makes no commit");
         shop.agrees();
+        let read = [
+            "get",
+            "gittarget",
+            "demo",
+            "-o",
+            "jsonpath={.status.placement}",
+        ];
+        let placement: Value = serde_json::from_str(&shop.kubectl(&read)).unwrap();
+        assert_eq!(placement["mode"], "KustomizeOverlay");
+        assert_eq!(placement["readOnlyBases"], json!(["../base"]));
         shop
     }
 
@@ -257,7 +267,7 @@ fn what_people_do_with_an_overlay_lands_in_the_inputs_that_supply_it() {
         .position(|line| line.contains("args"))
         .unwrap();
     let owner = format!("clusters/base/deployment.yaml:{line}");
-    let said = shop.target_says(&[&owner, "1 object(s) that are refused"]);
+    let said = shop.target_says(&[&owner, "deployments.apps team-a/web"]);
     assert!(said.contains("write-escapes-scope"), "{said}");
     shop.kubectl(&[
         "patch",
@@ -292,13 +302,10 @@ fn what_people_do_with_an_overlay_lands_in_the_inputs_that_supply_it() {
         "{changed:#?}"
     );
     shop.agrees();
-    let labels = r#"{"metadata":{"labels":{"example.com/team":"a"}}}"#;
     let fresh = ["create", "configmap", "fresh", "--from-literal=key=value"];
     let fresh = [&fresh[..], &["--dry-run=client", "-o", "json", "-n", TEAM]].concat();
-    let fresh = shop.stage.admin.json(&fresh).unwrap();
-    let mut fresh = fresh;
-    fresh["metadata"]["labels"] =
-        serde_json::from_str::<Value>(labels).unwrap()["metadata"]["labels"].clone();
+    let mut fresh = shop.stage.admin.json(&fresh).unwrap();
+    fresh["metadata"]["labels"] = json!({"example.com/team": "a"});
     shop.stage.admin.apply(&fresh.to_string()).unwrap();
     let changed = next_change(&shop.stage, shop.commits);
     shop.commits += 1;

@@ -181,7 +181,7 @@ spec:
 fn a_folder_that_cannot_be_written_names_file_and_remedy_and_recovers() {
     let seed = vec![(
         "clusters/demo/kustomization.yaml".to_owned(),
-        "resources: []\n".to_owned(),
+        "resources: []\nnamePrefix: x-\n".to_owned(),
     )];
     let mut stage = Stage::start(Setting {
         seed,
