@@ -129,7 +129,7 @@ fn replica<'a>(reader: &mut Reader<'a>, item: &Field<'a>) -> Option<ReplicaEntry
             "name" => name = reader.word(Feature::Replicas, &field),
             "count" if is_null(field.value) => {}
             "count" => match whole_number(&field) {
-                Some(value) => count = reader.located(field.value, value),
+                Some(value) => count = reader.located(field.place, value),
                 None => reader.report(
                     Feature::Replicas,
                     field.value,

@@ -26,6 +26,8 @@ pub(super) struct Field<'a> {
     /// The way to it, for people.
     pub(super) way: String,
     pub(super) value: &'a Node,
+    /// Where the value is asked for: an alias of it, or the value itself.
+    pub(super) place: &'a Node,
 }
 
 impl<'a> Reader<'a> {
@@ -131,6 +133,7 @@ impl<'a> Reader<'a> {
                     way => format!("{way}.{}", entry.name()),
                 },
                 value: self.resolve(&entry.value),
+                place: &entry.value,
             })
             .collect()
     }
@@ -151,6 +154,7 @@ impl<'a> Reader<'a> {
                 name: field.name,
                 way: format!("{}[{index}]", field.way),
                 value: self.resolve(item),
+                place: item,
             })
             .collect()
     }
@@ -158,7 +162,7 @@ impl<'a> Reader<'a> {
     /// Returns a text; nothing where it is null or no text.
     pub(super) fn text(&mut self, feature: Feature, field: &Field<'a>) -> Option<Located<String>> {
         match as_text(field.value) {
-            Some(text) => Some(self.located(field.value, text.to_owned())),
+            Some(text) => Some(self.located(field.place, text.to_owned())),
             None => {
                 if !is_null(field.value) {
                     self.wrong_type(feature, field.value, &field.way, "a text");
