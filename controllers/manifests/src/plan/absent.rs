@@ -68,8 +68,8 @@ impl Planner<'_, '_> {
             if let Some(refusal) = refusal {
                 self.set_changed(before);
                 self.renders.clear();
-                let object = Some(id.clone());
-                return Ok(Some(Decision::Refused(Refusal { object, ..*refusal })));
+                let refusal = refuse::of_object(id, *refusal);
+                return Ok(Some(Decision::Refused(refusal)));
             }
         }
         Ok(restored.map(|path| Decision::Edited { path }))

@@ -254,6 +254,16 @@ pub(crate) fn folder(id: &ResourceId, issues: &[Refusal]) -> Refusal {
     }
 }
 
+/// Names the object that is refused, also in words.
+pub(crate) fn of_object(id: &ResourceId, mut refusal: Refusal) -> Refusal {
+    let name = id.to_string();
+    if !refusal.message.contains(&name) {
+        refusal.message = format!("{name}: {}", refusal.message);
+    }
+    refusal.object = Some(id.clone());
+    refusal
+}
+
 /// A build that worked does not any more with the changes before it.
 pub(crate) fn not_built(kustomization: &RepoPath) -> Refusal {
     let problem = "it does not build with the other changes of the batch".to_owned();

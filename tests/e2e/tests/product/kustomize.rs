@@ -123,16 +123,15 @@ impl Shop {
             ..Setting::default()
         };
         let control_plane = setting.control_plane.clone().start().unwrap();
-        let mut stage = Stage::prepare(&setting, control_plane).unwrap();
+        let stage = Stage::prepare(&setting, control_plane).unwrap();
         stage.apply_mirror(&setting).unwrap();
         let checkout = stage.repository.path().with_extension("checkout");
-        let shop = |stage, commits| Self {
+        stage.admin.apply(RULE).unwrap();
+        let mut shop = Self {
             stage,
             checkout,
-            commits,
+            commits: 1,
         };
-        stage.admin.apply(RULE).unwrap();
-        let mut shop = shop(stage, 1);
         let folder = shop.check_out();
         let folder = folder.to_str().unwrap();
         shop.stage.admin.run(&["apply", "-k", folder]).unwrap();
