@@ -37,6 +37,23 @@ impl Id {
     }
 }
 
+impl Id {
+    /// Says whether another object is called the same, wherever it lives.
+    pub(crate) fn is_alike(&self, other: &Self) -> bool {
+        let name = |id: &Self| {
+            let Self {
+                group,
+                version,
+                kind,
+                name,
+                namespace: _,
+            } = id.clone();
+            (group, version, kind, name)
+        };
+        name(self) == name(other)
+    }
+}
+
 /// Where an object lives that names no namespace.
 const DEFAULT_NAMESPACE: &str = "default";
 

@@ -72,6 +72,7 @@ impl Planner<'_, '_> {
             let wish = Wish {
                 object: key(id, rendered),
                 wanted: value,
+                names_namespace: self.policy.serialize_namespace,
             };
             wishes.push((made.root.clone(), wish));
         }
@@ -357,7 +358,7 @@ impl Planner<'_, '_> {
         };
         let pairs = before.objects.iter().zip(&after.objects);
         let same_objects = before.objects.len() == after.objects.len()
-            && pairs.clone().all(|(one, other)| one.id == other.id);
+            && pairs.clone().all(|(one, other)| one.id.is_alike(&other.id));
         if !same_objects {
             return Ok(Some(refuse::fan_in(&kustomization)));
         }

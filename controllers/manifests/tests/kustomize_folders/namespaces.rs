@@ -69,6 +69,40 @@ fn ns_3_a_setting_is_no_write_in_a_build() {
 }
 
 #[test]
+fn ns_3_an_edit_brings_the_namespace_that_the_target_wants() {
+    for (written, before, after) in [
+        (true, bare("conf", "x"), config("conf", "z")),
+        (false, config("conf", "x"), bare("conf", "z")),
+    ] {
+        let mut bed = named("namespace: demo\nresources: [conf.yaml]\n", Some(written));
+        bed.put("apps/conf.yaml", &before);
+        bed.mirror(&config("conf", "z"));
+        assert_eq!(bed.text("apps/conf.yaml"), after);
+    }
+    // Where the kustomization gives none, what is built changes with the document, and stands for the same object.
+    let text = format!("{}---\n{}", config("conf", "x"), config("more", "x"));
+    let mut bed = named("resources: [conf.yaml]\n", Some(false)).with("apps/conf.yaml", &text);
+    bed.mirror(&config("conf", "z"));
+    let text = format!("{}---\n{}", bare("conf", "z"), config("more", "x"));
+    assert_eq!(bed.text("apps/conf.yaml"), text);
+    // A patch that means the object without a namespace keeps the document from getting one, and no edit from landing.
+    let root = "namespace: demo\nresources: [conf.yaml]\npatches: [{path: patch.yaml}]\n";
+    let mut bed = named(root, Some(true))
+        .with("apps/conf.yaml", &bare("conf", "x"))
+        .with(
+            "apps/patch.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: conf}\ndata: {more: x}\n",
+        );
+    bed.mirror(&config("conf", "z\n  more: x"));
+    assert_eq!(bed.text("apps/conf.yaml"), bare("conf", "z"));
+    // A value that an entry says leaves the document alone.
+    let root = "namespace: demo\nresources: [web.yaml]\nreplicas: [{name: web, count: 1}]\n";
+    let mut bed = named(root, Some(true)).with("apps/web.yaml", WEB);
+    bed.mirror(&web(3, "nginx:1.0"));
+    assert_eq!(bed.text("apps/web.yaml"), WEB);
+}
+
+#[test]
 fn d54_a_namespace_that_a_root_overrides_is_a_relocation_under_every_setting() {
     for written in [None, Some(true), Some(false)] {
         let mut bed = named("namespace: shop\nresources: [conf.yaml]\n", written);

@@ -63,7 +63,12 @@ impl Live {
         }
         let wishes = wanted.into_iter().filter_map(|(at, wanted)| {
             let object = key(&render.objects[at])?;
-            Some((at, Wish { object, wanted }))
+            let wish = Wish {
+                object,
+                wanted,
+                names_namespace: None,
+            };
+            Some((at, wish))
         });
         Some(Self {
             files: files.clone(),

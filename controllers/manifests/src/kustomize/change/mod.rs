@@ -30,9 +30,10 @@ use serde_json::Value;
 
 use super::cache::Cache;
 use super::issue::BuildError;
+use super::node::Supplier;
 use super::{Render, Rendered, build_with};
 use route::Router;
-use target::Edit;
+use target::{Edit, Says};
 use trial::{Expected, Trial};
 
 pub(crate) use source::way_in;
@@ -57,6 +58,9 @@ pub struct Wish {
     pub object: ObjectKey,
     /// What the build shall make of it: all of it, and nothing that Git does not hold.
     pub wanted: Value,
+    /// Whether its document shall name the namespace, once it is written for another reason (NS-3); nothing where it
+    /// stays as it is.
+    pub names_namespace: Option<bool>,
 }
 
 /// What has to be written, and what is not.
@@ -99,29 +103,16 @@ pub(crate) fn change_render(
     cache: &mut Cache,
 ) -> Result<Changed, BuildError> {
     let before: Vec<Value> = render.objects.iter().map(|it| it.node.to_value()).collect();
-    let mut refused: BTreeMap<usize, Refusal> = BTreeMap::new();
-    let mut expected: BTreeMap<usize, Expected> = BTreeMap::new();
-    let mut routes: BTreeMap<usize, Vec<Edit>> = BTreeMap::new();
-    let mut router = Router::new(tree, root, writable, render, cache)?;
     // The order in which wishes come decides nothing.
-    let mut wishes: Vec<&Wish> = wishes.iter().collect();
+    let mut wishes: Vec<Wish> = wishes.to_vec();
     wishes.sort_by(|one, other| one.object.cmp(&other.object));
-    for (index, wish) in wishes.iter().enumerate() {
-        let Some(at) = position(render, &wish.object) else {
-            refused.insert(index, refuse::not_rendered(router.root_path()));
-            continue;
-        };
-        let wanted = in_place(&wish.wanted, &render.objects[at], &wish.object);
-        match router.route(at, &wanted)? {
-            Ok(edits) => {
-                routes.insert(index, edits);
-                expected.insert(index, Expected { at, wanted });
-            }
-            Err(refusal) => {
-                refused.insert(index, *refusal);
-            }
-        }
-    }
+    let mut router = Router::new(tree, root, writable, render, cache)?;
+    let Routed {
+        mut refused,
+        expected,
+        mut routes,
+        respelled,
+    } = route_all(&mut router, render, &wishes)?;
     for (index, edit) in conflicts(&routes) {
         let text = router.bytes(&edit.target.file)?;
         routes.remove(&index);
@@ -138,6 +129,17 @@ pub(crate) fn change_render(
     };
     let settled = trial.settle(components(&routes))?;
     refused.extend(settled.refused);
+    let stuck: Vec<usize> = respelled
+        .into_iter()
+        .filter(|wish| refused.contains_key(wish))
+        .collect();
+    if !stuck.is_empty() {
+        // A patch may mean the object as its document is now, so the namespace stays and the rest is tried alone.
+        for wish in stuck {
+            wishes[wish].names_namespace = None;
+        }
+        return change_render(tree, (root, render), writable, &wishes, cache);
+    }
     let landed = routes
         .iter()
         .filter(|(index, edits)| !edits.is_empty() && !refused.contains_key(index));
@@ -153,6 +155,50 @@ pub(crate) fn change_render(
             .map(|(index, refusal)| (wishes[index].object.clone(), refusal))
             .collect(),
     })
+}
+
+/// Where wishes lead.
+#[derive(Default)]
+struct Routed {
+    refused: BTreeMap<usize, Refusal>,
+    expected: BTreeMap<usize, Expected>,
+    routes: BTreeMap<usize, Vec<Edit>>,
+    /// The wishes whose documents come to name their namespace, or to name none.
+    respelled: Vec<usize>,
+}
+
+fn route_all(
+    router: &mut Router<'_>,
+    render: &Render,
+    wishes: &[Wish],
+) -> Result<Routed, BuildError> {
+    let mut routed = Routed::default();
+    for (index, wish) in wishes.iter().enumerate() {
+        let Some(at) = position(render, &wish.object) else {
+            let refusal = refuse::not_rendered(router.root_path());
+            routed.refused.insert(index, refusal);
+            continue;
+        };
+        let object = &render.objects[at];
+        let mut wanted = in_place(&wish.wanted, object, &wish.object);
+        let mut edits = match router.route(at, &wanted)? {
+            Ok(edits) => edits,
+            Err(refusal) => {
+                routed.refused.insert(index, *refusal);
+                continue;
+            }
+        };
+        if let Some(names_it) = wish.names_namespace
+            && let Some(edit) = router.namespace(at, &edits, &wish.object, names_it)?
+        {
+            respell(&mut wanted, object, &edit);
+            edits.push(edit);
+            routed.respelled.push(index);
+        }
+        routed.routes.insert(index, edits);
+        routed.expected.insert(index, Expected { at, wanted });
+    }
+    Ok(routed)
 }
 
 /// Finds an object: by all of what it is called; else one that the build puts into no namespace (NS-5), or one in a
@@ -198,6 +244,26 @@ fn in_place(wanted: &Value, object: &Rendered, key: &ObjectKey) -> Value {
         Some(_) => {}
     }
     wanted
+}
+
+/// Brings what is wanted to a namespace that the document names no more, or names now. What a kustomization gives
+/// stays.
+fn respell(wanted: &mut Value, object: &Rendered, edit: &Edit) {
+    let metadata = object.node.get("metadata");
+    let rendered = metadata.and_then(|metadata| metadata.get("namespace"));
+    let is_given = rendered.is_some_and(|node| !matches!(node.supplier, Supplier::Document(_)));
+    let Some(metadata) = wanted.get_mut("metadata").and_then(Value::as_object_mut) else {
+        return;
+    };
+    match &edit.says {
+        _ if is_given => {}
+        Says::Value(namespace) => {
+            metadata.insert("namespace".to_owned(), namespace.clone());
+        }
+        Says::Nothing | Says::Items(_) => {
+            metadata.remove("namespace");
+        }
+    }
 }
 
 /// Finds wishes that want one input to say different things.

@@ -6,6 +6,7 @@ use model::files::ReadError;
 use model::{FileTree, FolderPath, Location, Refusal, RepoPath};
 use serde_json::Value;
 
+use super::ObjectKey;
 use super::delta::{Delta, Difference, deltas, spelled};
 use super::refuse;
 use super::source::{Source, below, way_in};
@@ -106,6 +107,47 @@ impl<'r> Router<'r> {
             Err(Stop::Refused(refusal)) => Ok(Err(refusal)),
             Err(Stop::Unreadable(error)) => Err(error),
         }
+    }
+
+    /// Returns the edit after which a document that is edited anyway names its namespace, or names none; nothing where
+    /// it does so already.
+    pub(super) fn namespace(
+        &mut self,
+        at: usize,
+        edits: &[Edit],
+        key: &ObjectKey,
+        names_it: bool,
+    ) -> Result<Option<Edit>, ReadError> {
+        let object = &self.render.objects[at];
+        let (Some(namespace), Some((path, document))) =
+            (&key.namespace, self.render.document(object))
+        else {
+            return Ok(None);
+        };
+        let is_own = |edit: &Edit| match &edit.target.place {
+            Place::Value(written) => edit.target.file == *path && written.document == document,
+            Place::Line(_) | Place::NewLine(_) | Place::Content => false,
+        };
+        let source = self.source(object)?.filter(|_| edits.iter().any(is_own));
+        let Some(source) = source else {
+            return Ok(None);
+        };
+        let way = ["metadata", "namespace"].map(|key| Step::Key(key.to_owned()));
+        let says = match (source.at(&way).is_some(), names_it) {
+            (true, false) => Says::Nothing,
+            (false, true) => Says::Value(namespace.as_str().into()),
+            (true, true) | (false, false) => return Ok(None),
+        };
+        let written = Written {
+            document,
+            way: way.to_vec(),
+            part: Part::Whole,
+        };
+        let target = Target {
+            file: path.clone(),
+            place: Place::Value(written),
+        };
+        Ok(Some(Edit { target, says }))
     }
 
     /// Returns the document of an object; nothing for one that was generated or stands in a list of objects.

@@ -150,19 +150,21 @@ impl Trial<'_> {
             }
             Err(error) => return Err(error),
         };
-        let ids = |render: &Render| -> Vec<_> {
-            let objects = render.objects.iter();
-            objects.map(|object| object.id.clone()).collect()
-        };
-        if ids(self.render) != ids(&after) {
-            let problem = "the build would make other objects, or in another order";
-            return Ok(Some((problem.to_owned(), None)));
-        }
         let wished: BTreeMap<usize, &Value> = wishes
             .iter()
             .filter_map(|wish| self.expected.get(wish))
             .map(|expected| (expected.at, &expected.wanted))
             .collect();
+        // What is wished for names its namespace by itself, so that is compared below.
+        let is_there = |(at, (old, new)): (usize, (&Rendered, &Rendered))| {
+            old.id == new.id || (wished.contains_key(&at) && old.id.is_alike(&new.id))
+        };
+        let pairs = self.render.objects.iter().zip(&after.objects);
+        let is_same_length = self.render.objects.len() == after.objects.len();
+        if !is_same_length || !pairs.enumerate().all(is_there) {
+            let problem = "the build would make other objects, or in another order";
+            return Ok(Some((problem.to_owned(), None)));
+        }
         for (at, object) in after.objects.iter().enumerate() {
             let is_wished = wished.contains_key(&at);
             let wanted = wished.get(&at).copied().unwrap_or(&self.before[at]);

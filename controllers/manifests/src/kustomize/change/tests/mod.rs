@@ -75,6 +75,7 @@ fn wishes(files: &FilesInMemory, sets: &[Set<'_>]) -> Vec<Wish> {
                 wishes.push(Wish {
                     object: key,
                     wanted: object.node.to_value(),
+                    names_namespace: None,
                 });
                 &mut wishes.last_mut().unwrap().wanted
             }
