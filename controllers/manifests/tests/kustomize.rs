@@ -425,3 +425,67 @@ fn dl_13_a_count_goes_with_its_last_workload_and_a_patch_refuses() {
     assert_eq!(refusal.object, Some(deployment()));
     assert!(changed_lines(&before, &bed).contains(&"-- a.yaml".to_owned()));
 }
+
+#[test]
+fn rv_6_a_new_object_that_would_be_built_otherwise_names_the_line_that_does_it() {
+    let mut bed = root("labels:\n- pairs: {team: shop}\n");
+    let refusal = bed.refused(&config("settings", "a"));
+    let at = refusal.at.unwrap();
+    assert_eq!(at.field.as_deref(), Some("metadata.labels"));
+    assert!(
+        refusal
+            .message
+            .contains("metadata.labels of configmaps demo/settings")
+    );
+    let labelled = config("settings", "a").replace(
+        "  name: settings\n",
+        "  name: settings\n  labels: {team: shop}\n",
+    );
+    assert!(!bed.mirror(&labelled).is_empty());
+}
+
+#[test]
+fn a4_3_a_document_of_two_builds_does_not_go() {
+    let mut bed = Bed::new()
+        .with(
+            "apps/base/kustomization.yaml",
+            "resources: [web.yaml, a.yaml]\n",
+        )
+        .with(
+            "apps/base/a.yaml",
+            &config("a", "x").replace("  namespace: demo\n", ""),
+        )
+        .with("apps/base/web.yaml", WEB);
+    let overlay = |namespace: &str| format!("namespace: {namespace}\nresources: [../base]\n");
+    bed.put("apps/prod/kustomization.yaml", &overlay("demo"));
+    let mut alone = bed.clone();
+    bed.put("apps/dev/kustomization.yaml", &overlay("dev"));
+    let outcome = bed.apply(&[removal(id("", "configmaps", "a"))]);
+    let refusal = outcome.refusals().next().unwrap();
+    assert_eq!(refusal.issue, Some(IssueKind::WriteFanIn));
+    let outcome = alone.apply(&[removal(id("", "configmaps", "a"))]);
+    assert!(matches!(decision(&outcome), Decision::Removed { .. }));
+}
+
+#[test]
+fn dl_8_an_object_of_a_hidden_file_is_not_taken_out_unseen() {
+    let mut bed = root("");
+    bed.put(
+        "apps/kustomization.yaml",
+        "namespace: demo\nresources:\n- web.yaml\n- hidden.yaml\n",
+    );
+    bed.put("apps/hidden.yaml", &config("a", "x"));
+    let mut shown = bed.clone();
+    bed.put("apps/.gittargetignore", "/hidden.yaml\n");
+    let before = bed.clone();
+    let outcome = bed.apply(&[removal(id("", "configmaps", "a"))]);
+    let refusal = outcome.refusals().next().unwrap();
+    assert_eq!(refusal.issue, Some(IssueKind::NonEditableDocument));
+    assert_eq!(
+        refusal.at.as_ref().unwrap().path.as_str(),
+        "apps/hidden.yaml"
+    );
+    assert_eq!(changed_lines(&before, &bed), Vec::<String>::new());
+    let outcome = shown.apply(&[removal(id("", "configmaps", "a"))]);
+    assert!(matches!(decision(&outcome), Decision::Removed { .. }));
+}

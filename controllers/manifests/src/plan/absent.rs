@@ -115,6 +115,7 @@ impl Planner<'_, '_> {
         let wish = Wish {
             object: key(id, rendered),
             wanted: value,
+            names_namespace: None,
         };
         let wishes = self.build_wishes.entry(root.clone()).or_default();
         wishes.insert(id.clone(), wish);
@@ -157,9 +158,15 @@ impl Planner<'_, '_> {
                 };
                 let source = render.source(object);
                 let is_own = source.is_some_and(|path| writable.contains(path));
-                match object.origin.generated && is_own {
-                    true => by_entry.push((id, object)),
-                    false => by_patch.push((id, object)),
+                match (object.origin.generated, is_own) {
+                    (true, true) => by_entry.push((id, object)),
+                    (_, false) => by_patch.push((id, object)),
+                    // Its file is hidden, or holds no YAML.
+                    (false, true) => {
+                        let path = source.map_or_else(|| self.kustomization_of(root), Clone::clone);
+                        let refusal = refuse::not_read(&path);
+                        written.refused.insert((*id).clone(), refusal);
+                    }
                 }
             }
             if !by_entry.is_empty() {

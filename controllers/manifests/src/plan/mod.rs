@@ -13,6 +13,7 @@ mod absent;
 mod bootstrap;
 mod built;
 mod check;
+mod compare;
 pub mod defaults;
 mod dependent;
 mod edits;

@@ -27,7 +27,7 @@ use super::wanted::{comparable, scaled, without_namespace};
 use super::wishes::{Wish, Wishes};
 use super::{Explanations, bootstrap, check};
 use crate::fidelity::divergences;
-use crate::folder::{AcceptedFolder, Digest, Document, is_kustomization};
+use crate::folder::{AcceptedFolder, Digest, Document, Made, is_kustomization};
 use crate::kustomize::register::governing;
 use crate::kustomize::{Cache, Render};
 use crate::placement::{
@@ -137,6 +137,9 @@ impl<'a, 's> Planner<'a, 's> {
         let folder = self.folder;
         let document = folder.find(id);
         if object.is_sensitive() {
+            if let (None, [made, ..]) = (document, folder.made(id)) {
+                return self.match_base(id, made, object).map(Some);
+            }
             return match document {
                 _ if self.sealing.is_none() => {
                     Ok(Some(Decision::Refused(refuse::sensitive(id, document))))
@@ -250,6 +253,48 @@ impl<'a, 's> Planner<'a, 's> {
                 )))
             }
         }
+    }
+
+    /// Compares a sensitive object with the document that a base outside of the folder has of it. What nothing at hand
+    /// can prove is left to whoever keeps the base.
+    fn match_base(
+        &mut self,
+        id: &ResourceId,
+        made: &Made,
+        object: &DesiredObject,
+    ) -> Result<Decision, ReadError> {
+        let path = self.source_of(made);
+        let refused = |path: &RepoPath| {
+            Decision::Refused(refuse::of_object(id, refuse::sensitive_base(path)))
+        };
+        let Some((_, rendered)) = self.folder.object(made) else {
+            return Ok(Decision::NoChange);
+        };
+        if rendered.node.get("sops").is_none() {
+            let held = rendered.node.to_value();
+            let is_same = yaml::same(&held, &self.wanted_of(rendered, &held, object));
+            return Ok(if is_same {
+                Decision::NoChange
+            } else {
+                refused(&path)
+            });
+        }
+        let open = self.texts.open(&path)?;
+        let (Some(text), Some(sealing)) = (open.text.as_deref(), &mut self.sealing) else {
+            return Ok(Decision::NoChange);
+        };
+        let value = open.values.first().unwrap_or(&Value::Null);
+        let held = Held {
+            text,
+            has_namespace: value.pointer("/metadata/namespace").is_some(),
+            defaults: &self.policy.defaults,
+        };
+        Ok(match sealing.update(object, &held) {
+            Ok(Sealed::New(_, SealReason::Unproven) | Sealed::Unchanged) | Err(_) => {
+                Decision::NoChange
+            }
+            Ok(Sealed::New(..)) => refused(&path),
+        })
     }
 
     /// Seals a new document for its path. A plain document that the object has so far goes in the same step (SE-7).

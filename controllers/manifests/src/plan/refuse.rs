@@ -270,6 +270,26 @@ pub(crate) fn not_built(kustomization: &RepoPath) -> Refusal {
     not_verified(kustomization, problem)
 }
 
+/// An object is built from a file of the folder that is not read as manifests: it is hidden, or not YAML by its name.
+pub(crate) fn not_read(path: &RepoPath) -> Refusal {
+    of_build(
+        IssueKind::NonEditableDocument,
+        path,
+        "the object is built from a file that is hidden, or that is no YAML by its name".to_owned(),
+        "change the file by hand, or give it a name that ends with .yaml and show it",
+    )
+}
+
+/// A sensitive object comes from a base outside of the folder, which is never written.
+pub(crate) fn sensitive_base(path: &RepoPath) -> Refusal {
+    of_build(
+        IssueKind::WriteEscapesScope,
+        path,
+        format!("it is supplied by {path}, a file outside of the folder, which is never written"),
+        "change that file with sops",
+    )
+}
+
 /// The build would not work any more.
 pub(crate) fn broken(kustomization: &RepoPath, problem: &str) -> Refusal {
     not_verified(

@@ -7,19 +7,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use model::{FolderPath, ReadError, Refusal, RepoPath, ResourceId};
+use model::{FolderPath, Location, ReadError, Refusal, RepoPath, ResourceId};
 use sealing::SealedBytes;
 use serde_json::Value;
 
-use super::built::{Changes, is_as_wanted};
+use super::built::Changes;
+use super::compare::{Expected, Problem, compare};
 use super::edits::FileWork;
 use super::outcome::{Decision, FileContent};
 use super::planner::Planner;
 use super::refuse;
 use super::wishes::{Wish, Wishes};
-use crate::folder::AcceptedFolder;
-use crate::kustomize::Render;
+use crate::kustomize::overlay::Overlay;
 use crate::kustomize::register::{governing, listing, new_root, relist};
+use crate::kustomize::supplier::{Supply, supplier};
 
 /// The work on files, and the sealed ones.
 pub(super) struct Work {
@@ -34,17 +35,6 @@ pub(super) struct Work {
 pub(super) struct Written {
     pub(super) contents: BTreeMap<RepoPath, FileContent>,
     pub(super) refused: BTreeMap<ResourceId, Refusal>,
-}
-
-/// What builds make differently.
-#[derive(Default)]
-struct Expected<'w> {
-    /// Objects that go.
-    gone: BTreeSet<&'w ResourceId>,
-    /// Objects that come, each with all that it says and the file that says it.
-    come: BTreeMap<&'w ResourceId, (Value, &'w RepoPath)>,
-    /// Objects whose document is encrypted, so that nobody knows what it says (SE-6).
-    unchecked: BTreeSet<&'w ResourceId>,
 }
 
 impl Work {
@@ -300,14 +290,49 @@ impl Planner<'_, '_> {
             {
                 continue;
             }
-            let new = self.new_of(&root, contents, created);
+            let new = self.new_of(&root, expected, created);
+            if let Some(before) = &before
+                && new.is_empty()
+                && !expected.concerns(folder, before)
+            {
+                // What changes here was asked of another build.
+                return Ok(Some(refuse::fan_in(&kustomization)));
+            }
             let problem = compare(folder, before.as_deref(), &after, expected, &new);
-            if let Some(problem) = problem {
-                return Ok(Some(refuse::not_verified(&kustomization, problem)));
+            if let Some(Problem { message, at }) = problem {
+                let mut refusal = refuse::not_verified(&kustomization, message);
+                if let Some((object, field)) = at {
+                    let overlay = Overlay::new(self.tree, &changed);
+                    let supply = supplier(overlay.tree(), &after, &after.objects[object], &field)?;
+                    let line = match &supply {
+                        Some(supply) => self.line_now(supply, &changed)?,
+                        None => None,
+                    };
+                    refusal.at = Some(Location {
+                        path: supply.map_or(kustomization, |supply| supply.path),
+                        line,
+                        field: Some(field.to_string()),
+                    });
+                }
+                return Ok(Some(refusal));
             }
             moved.push(root);
         }
         self.readers_agree(&moved, &changed)
+    }
+
+    /// Returns the line that a line of a changed file is now, for a person who looks at the file as it is.
+    fn line_now(&mut self, supply: &Supply, changed: &Changes) -> Result<Option<u32>, ReadError> {
+        let Some(Some(bytes)) = changed.get(&supply.path) else {
+            return Ok(Some(supply.line));
+        };
+        let text = String::from_utf8_lossy(bytes);
+        let at = usize::try_from(supply.line).unwrap_or(usize::MAX);
+        let line = text.lines().nth(at.saturating_sub(1));
+        let open = self.texts.open(&supply.path)?;
+        let mut lines = open.text.iter().flat_map(|text| text.lines());
+        let found = lines.position(|now| Some(now) == line);
+        Ok(found.and_then(|at| u32::try_from(at + 1).ok()))
     }
 
     /// Returns all that changes, with these files.
@@ -328,7 +353,7 @@ impl Planner<'_, '_> {
     fn new_of(
         &self,
         root: &FolderPath,
-        contents: &BTreeMap<RepoPath, FileContent>,
+        expected: &Expected<'_>,
         created: Option<&FolderPath>,
     ) -> BTreeSet<RepoPath> {
         let graph = self.folder.graph();
@@ -338,81 +363,7 @@ impl Planner<'_, '_> {
             created.is_some()
                 || reader.is_some_and(|reader| reached.contains(&reader.path.parent()))
         };
-        let paths = contents.keys().filter(|path| is_of(path));
-        paths.cloned().collect()
-    }
-}
-
-/// Says in what a build is not as expected.
-fn compare(
-    folder: AcceptedFolder<'_>,
-    before: Option<&Render>,
-    after: &Render,
-    expected: &Expected<'_>,
-    new: &BTreeSet<RepoPath>,
-) -> Option<String> {
-    let spoken_of = |id: &Option<ResourceId>| {
-        id.as_ref().is_some_and(|id| {
-            expected.gone.contains(id)
-                || expected.come.contains_key(id)
-                || expected.unchecked.contains(id)
-        })
-    };
-    let identify = |render: &Render| -> Vec<Option<ResourceId>> {
-        let objects = render.objects.iter();
-        objects.map(|object| folder.identify(object)).collect()
-    };
-    let ids = identify(after);
-    let mut found: BTreeSet<&ResourceId> = BTreeSet::new();
-    for (object, id) in after.objects.iter().zip(&ids) {
-        let Some(id) = id else { continue };
-        if expected.gone.contains(id) {
-            return Some(format!("{id} would still be built"));
-        }
-        if let Some((wanted, _)) = expected.come.get(id) {
-            if !is_as_wanted(object, wanted) {
-                return Some(format!(
-                    "{id} would be built otherwise than it is live, by what the kustomization adds or overrides"
-                ));
-            }
-            found.insert(id);
-        }
-    }
-    let mut come = expected.come.iter();
-    let missing = come.find(|(id, (_, path))| new.contains(*path) && !found.contains(*id));
-    if let Some((id, _)) = missing {
-        return Some(format!("{id} would not be built, or in another namespace"));
-    }
-    let before = before?;
-    let old_ids = identify(before);
-    let mut old = before
-        .objects
-        .iter()
-        .zip(&old_ids)
-        .filter(|(_, id)| !spoken_of(id));
-    let mut now = after
-        .objects
-        .iter()
-        .zip(&ids)
-        .filter(|(_, id)| !spoken_of(id));
-    loop {
-        match (old.next(), now.next()) {
-            (None, None) => return None,
-            (Some((old, _)), Some((now, _))) if old.id == now.id => {
-                if !old.node.says_as(&now.node) {
-                    return Some(format!("{} would change too", title(now)));
-                }
-            }
-            (Some((object, _)), _) | (None, Some((object, _))) => {
-                return Some(format!("{} would come, go or move too", title(object)));
-            }
-        }
-    }
-}
-
-fn title(object: &crate::kustomize::Rendered) -> String {
-    match object.namespace() {
-        Some(namespace) => format!("{} {namespace}/{}", object.id.kind, object.id.name),
-        None => format!("{} {}", object.id.kind, object.id.name),
+        let paths = expected.come.values().map(|(_, path)| *path);
+        paths.filter(|path| is_of(path)).cloned().collect()
     }
 }

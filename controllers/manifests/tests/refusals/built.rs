@@ -131,6 +131,8 @@ fn supplied() -> Vec<Row> {
             .live([WEB])
             .given(conf("images:\n- name: nginx\n  newTag: '1.1'"))
             .at(ROOT)
+            .line("newTag")
+            .field("spec.template.spec.containers[0].image")
             .mended(conf("")),
         overridden("a new object that would get another namespace")
             .given(|bed| {

@@ -76,6 +76,11 @@ pub(super) fn gaps<'a>(held: &'a Value, live: &'a Value) -> Vec<Gap<'a>> {
     found
 }
 
+/// Returns the first field in which two values differ.
+pub(crate) fn first_gap(held: &Value, live: &Value) -> Option<FieldPath> {
+    gaps(held, live).into_iter().next().map(|gap| gap.field)
+}
+
 fn compare<'a>(held: &'a Value, live: &'a Value, way: Way<'_>, found: &mut Vec<Gap<'a>>) {
     match (held, live) {
         (Value::Object(held), Value::Object(live)) => {

@@ -30,6 +30,7 @@ use crate::fidelity::divergences;
 use crate::folder::{AcceptedFolder, Document, Folder};
 use crate::kustomize::supplier::SupplyKind;
 use crate::yaml::FieldPath;
+pub(super) use difference::first_gap;
 pub use difference::{Difference, Told};
 use difference::{Gap, gaps};
 use fix::Fixes;
