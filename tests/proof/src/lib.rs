@@ -9,6 +9,7 @@
     reason = "the oracle is a program, started on behalf of tests"
 )]
 
+pub mod built;
 pub mod change;
 pub mod corpus;
 pub mod dice;

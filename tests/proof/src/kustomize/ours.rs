@@ -26,7 +26,11 @@ pub fn is_restricted(files: &Files, folder: &str) -> Result<bool, String> {
     Ok(readers.all(|reader| reader.unrestricted().is_empty()))
 }
 
-pub(super) fn tree(files: &Files) -> Result<FilesInMemory, String> {
+/// Makes a tree of some files.
+///
+/// # Errors
+/// Returns which path is none, in words.
+pub fn tree(files: &Files) -> Result<FilesInMemory, String> {
     let mut tree = FilesInMemory::default();
     for (path, content) in files {
         let path = RepoPath::new(path).map_err(|error| error.to_string())?;

@@ -49,6 +49,26 @@ pub struct Case {
     pub spread: BTreeMap<(RepoPath, usize), usize>,
 }
 
+impl Case {
+    /// Tells what happens to a folder, and nothing of what must come of it.
+    pub fn of(before: FilesInMemory, intents: Vec<Intent>, policy: Policy) -> Self {
+        Self {
+            number: 0,
+            before,
+            intents,
+            policy,
+            keys: Keys::None,
+            after: BTreeMap::new(),
+            refused: BTreeMap::new(),
+            folder_refused: false,
+            retained: BTreeSet::new(),
+            remarks: BTreeMap::new(),
+            values: BTreeMap::new(),
+            spread: BTreeMap::new(),
+        }
+    }
+}
+
 /// What there is to encrypt with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keys {

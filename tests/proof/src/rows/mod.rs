@@ -20,7 +20,7 @@ mod tokens;
 
 pub mod case;
 pub mod hand;
-mod judge;
+pub(crate) mod judge;
 pub mod keyring;
 pub mod objects;
 pub mod table;

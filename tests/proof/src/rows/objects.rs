@@ -28,6 +28,14 @@ pub enum Kind {
     ServiceAccount,
     /// Containers.
     Deployment,
+    /// Containers and a count.
+    StatefulSet,
+    /// Containers without a count.
+    DaemonSet,
+    /// Containers and a count, from before there were Deployments.
+    ReplicationController,
+    /// Custom, with containers and a count.
+    Rollout,
     /// Containers further down.
     CronJob,
     /// Lists in lists.
@@ -42,13 +50,17 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 15] = [
         Self::ConfigMap,
         Self::Secret,
         Self::TenantSecret,
         Self::Service,
         Self::ServiceAccount,
         Self::Deployment,
+        Self::StatefulSet,
+        Self::DaemonSet,
+        Self::ReplicationController,
+        Self::Rollout,
         Self::CronJob,
         Self::Ingress,
         Self::ClusterRole,
@@ -90,6 +102,12 @@ impl Kind {
             Self::Service => ["", "v1", "services", "Service"],
             Self::ServiceAccount => ["", "v1", "serviceaccounts", "ServiceAccount"],
             Self::Deployment => ["apps", "v1", "deployments", "Deployment"],
+            Self::StatefulSet => ["apps", "v1", "statefulsets", "StatefulSet"],
+            Self::DaemonSet => ["apps", "v1", "daemonsets", "DaemonSet"],
+            Self::ReplicationController => {
+                ["", "v1", "replicationcontrollers", "ReplicationController"]
+            }
+            Self::Rollout => ["argoproj.io", "v1alpha1", "rollouts", "Rollout"],
             Self::CronJob => ["batch", "v1", "cronjobs", "CronJob"],
             Self::Ingress => ["networking.k8s.io", "v1", "ingresses", "Ingress"],
             Self::ClusterRole => [
@@ -194,6 +212,38 @@ fn body(kind: Kind, dice: &mut Dice) -> Value {
             json!({"spec": {
                 "replicas": 2 + dice.below(40),
                 "selector": {"matchLabels": {"app": app}},
+                "template": {"metadata": {"labels": {"app": app}}, "spec": pod(dice)},
+            }})
+        }
+        Kind::StatefulSet => {
+            let app = word(dice);
+            json!({"spec": {
+                "serviceName": word(dice),
+                "replicas": 2 + dice.below(40),
+                "selector": {"matchLabels": {"app": app}},
+                "template": {"metadata": {"labels": {"app": app}}, "spec": pod(dice)},
+            }})
+        }
+        Kind::DaemonSet => {
+            let app = word(dice);
+            json!({"spec": {
+                "selector": {"matchLabels": {"app": app}},
+                "template": {"metadata": {"labels": {"app": app}}, "spec": pod(dice)},
+            }})
+        }
+        Kind::Rollout => {
+            let app = word(dice);
+            json!({"spec": {
+                "replicas": 2 + dice.below(40),
+                "selector": {"matchLabels": {"app": app}},
+                "template": {"metadata": {"labels": {"app": app}}, "spec": pod(dice)},
+            }})
+        }
+        Kind::ReplicationController => {
+            let app = word(dice);
+            json!({"spec": {
+                "replicas": 2 + dice.below(40),
+                "selector": {"app": app},
                 "template": {"metadata": {"labels": {"app": app}}, "spec": pod(dice)},
             }})
         }

@@ -195,7 +195,9 @@ fn some_key(map: &Map<String, Value>, dice: &mut Dice) -> Option<String> {
 
 fn containers(value: &mut Value) -> Option<&mut Vec<Value>> {
     let at = match value["kind"].as_str()? {
-        "Deployment" => "/spec/template/spec/containers",
+        "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicationController" | "Rollout" => {
+            "/spec/template/spec/containers"
+        }
         "CronJob" => "/spec/jobTemplate/spec/template/spec/containers",
         _ => return None,
     };

@@ -8,7 +8,7 @@ use super::text::is_idle;
 use crate::rows::hand::is_block;
 
 /// Compares the forms of a document before and after an edit.
-pub(super) fn keeps(before: &str, after: &str, held: &Value, wanted: &Value) -> Result<(), String> {
+pub(crate) fn keeps(before: &str, after: &str, held: &Value, wanted: &Value) -> Result<(), String> {
     text_is_text(after, wanted)?;
     blocks(before, after, held, wanted)?;
     // The lines of a text may look like a list.

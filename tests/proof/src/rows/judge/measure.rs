@@ -7,7 +7,7 @@ use crate::rows::hand::{Step, step_to};
 
 /// Says whether two values are the same: numbers by what they count, and an empty map of labels or annotations
 /// is none.
-pub(super) fn same(a: &Value, b: &Value) -> bool {
+pub(crate) fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => match (a.as_i128(), b.as_i128()) {
             (Some(a), Some(b)) => a == b,
@@ -35,7 +35,7 @@ fn is_empty_metadata(key: &str, value: &Value) -> bool {
 }
 
 /// Returns how many lines must go and come, with room for the mappings and lists around what changes.
-pub(super) fn lines(before: &Value, after: &Value) -> usize {
+pub(crate) fn lines(before: &Value, after: &Value) -> usize {
     if same(before, after) {
         return 0;
     }

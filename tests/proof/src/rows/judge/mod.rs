@@ -7,12 +7,12 @@
 //! are written, `repeat` asks again; `text`, `measure` and `patch` are
 //! their tools.
 
-mod form;
-mod measure;
+pub(crate) mod form;
+pub(crate) mod measure;
 mod pages;
-mod patch;
+pub(crate) mod patch;
 mod repeat;
-mod text;
+pub(crate) mod text;
 
 use std::collections::BTreeMap;
 

@@ -6,7 +6,7 @@ use model::{FilesInMemory, RepoPath};
 
 /// What a preview does to one file.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Shown {
+pub(crate) enum Shown {
     /// The file has this text then; none where it goes.
     Text(Option<String>),
     /// Only that it changes is shown.
@@ -14,7 +14,7 @@ pub(super) enum Shown {
 }
 
 /// Applies a unified diff of several files.
-pub(super) fn apply(
+pub(crate) fn apply(
     before: &FilesInMemory,
     diff: &str,
 ) -> Result<BTreeMap<RepoPath, Shown>, String> {

@@ -64,7 +64,7 @@ pub(super) fn is_idle(line: &str) -> bool {
 }
 
 /// Returns how many lines two texts do not share: those that go and those that come.
-pub(super) fn distance(before: &str, after: &str) -> usize {
+pub(crate) fn distance(before: &str, after: &str) -> usize {
     let before: Vec<&str> = before.lines().collect();
     let after: Vec<&str> = after.lines().collect();
     before.len() + after.len() - 2 * common(&before, &after)
