@@ -42,7 +42,8 @@ pub(super) fn properties(tally: &mut Tally) -> Result<()> {
 pub(super) fn rows(tally: &mut Tally) -> Result<()> {
     let mut command = cargo();
     command
-        .args(["test", "--workspace", "--test", "rows", "--test", "twins"])
+        .args(["test", "--workspace"])
+        .args(["--test", "rows", "--test", "built", "--test", "twins"])
         .args(["--", "--nocapture"])
         .env("ROWS_CASES", ROWS_CASES)
         .env("ROWS_SEED", seconds_since_1970()?.to_string())
