@@ -57,7 +57,11 @@ pub fn diff_file(tree: FileTree<'_>, edit: &FileEdit) -> Result<String, ReadErro
         let new = name('b', is_there, &edit.path);
         return Ok(format!("--- {old}\n+++ {new}\n{hidden}\n"));
     }
-    Ok(TextDiff::from_lines(&old, &new)
+    // A line ends where Git ends it: a carriage return alone is part of one.
+    let [old, new] = [&old, &new].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
+    Ok(TextDiff::configure()
+        .newline_terminated(true)
+        .diff_slices(&old, &new)
         .unified_diff()
         .context_radius(3)
         .header(
@@ -75,6 +79,20 @@ mod tests {
 
     fn path(text: &str) -> RepoPath {
         RepoPath::new(text).unwrap()
+    }
+
+    #[test]
+    fn e6_a_carriage_return_alone_ends_no_line() {
+        let files = FilesInMemory::from_iter([(path("a.env"), *b"A=1\nB=2\n")]);
+        let edit = FileEdit {
+            path: path("a.env"),
+            content: FileContent::Plain(b"A=x\ry\nB=2\n".to_vec()),
+            held_secret: false,
+        };
+        assert_eq!(
+            diff_file(files.tree(), &edit).unwrap(),
+            "--- a/a.env\n+++ b/a.env\n@@ -1,2 +1,2 @@\n-A=1\n+A=x\ry\n B=2\n"
+        );
     }
 
     #[test]
