@@ -369,7 +369,7 @@ fn a_folder_that_a_peer_made_unwritable_before_the_push_refuses_the_write_and_sa
     let mut scene = Scene::with_document();
     let apps = target("apps");
     scene.server(|server| {
-        server.next = Push::Loses("apps/kustomization.yaml", "resources: []\nnamePrefix: x-\n")
+        server.next = Push::Loses("apps/kustomization.yaml", "resources: []\nnamePrefix: x-\n");
     });
     let outcome = scene.run(request(&[&apps], vec![draft(1, &apps, upsert("x", "2"))]));
     let DraftResult::FolderRefused(issues) = &outcome.drafts[0].result else {

@@ -489,3 +489,33 @@ fn dl_8_an_object_of_a_hidden_file_is_not_taken_out_unseen() {
     let outcome = shown.apply(&[removal(id("", "configmaps", "a"))]);
     assert!(matches!(decision(&outcome), Decision::Removed { .. }));
 }
+
+#[test]
+fn dl_6_a_document_of_two_builds_goes_when_both_objects_do() {
+    let bare = |name: &str| config(name, "x").replace("  namespace: demo\n", "");
+    let mut bed = Bed::new()
+        .with(
+            "apps/base/kustomization.yaml",
+            "resources: [a.yaml, b.yaml]\n",
+        )
+        .with("apps/base/a.yaml", &bare("a"))
+        .with("apps/base/b.yaml", &bare("b"));
+    for namespace in ["dev", "demo"] {
+        bed.put(
+            &format!("apps/{namespace}/kustomization.yaml"),
+            &format!("namespace: {namespace}\nresources: [../base]\n"),
+        );
+    }
+    let demo = id("", "configmaps", "a");
+    let dev = ResourceId {
+        namespace: Some(model::Namespace::new("dev").unwrap()),
+        ..demo.clone()
+    };
+    let outcome = bed.apply(&[removal(demo), removal(dev)]);
+    assert_eq!(outcome.refusals().count(), 0);
+    assert_eq!(bed.find("apps/base/a.yaml"), None);
+    assert_eq!(
+        bed.text("apps/base/kustomization.yaml"),
+        "resources: [b.yaml]\n"
+    );
+}

@@ -160,8 +160,6 @@ fn built_cases(row: &built::Row, wanted: usize) -> Vec<Case> {
     let mut dice = Dice::of(row.rules.as_bytes());
     let drawn = (0..200).filter_map(|_| (row.draw)(&mut Dice::new(dice.number())));
     let cases = drawn.map(|case| case.told().unwrap());
-    // No version of the resources takes `useKustomize` yet.
-    let cases = cases.filter(|case| case.policy.placement.use_kustomize().is_none());
     cases.take(wanted).collect()
 }
 

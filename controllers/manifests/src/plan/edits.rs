@@ -19,8 +19,8 @@ use crate::yaml;
 pub(crate) struct FileWork {
     /// Documents that get another value, by their position.
     pub(crate) edits: BTreeMap<usize, Edit>,
-    /// Documents that go, by their position.
-    pub(crate) removals: BTreeMap<usize, ResourceId>,
+    /// Documents that go, by their position; builds can make several objects of one.
+    pub(crate) removals: BTreeMap<usize, BTreeSet<ResourceId>>,
     /// Documents that come, by the identity of their object.
     pub(crate) additions: BTreeMap<ResourceId, Map<String, Value>>,
 }
@@ -29,11 +29,14 @@ impl FileWork {
     /// Returns the part of the work that is for some objects.
     pub(crate) fn only(&self, ids: &BTreeSet<ResourceId>) -> Self {
         let edits = self.edits.iter().filter(|(_, edit)| ids.contains(&edit.id));
-        let removals = self.removals.iter().filter(|(_, id)| ids.contains(*id));
+        let removals = self.removals.iter().filter_map(|(at, gone)| {
+            let gone: BTreeSet<ResourceId> = gone.intersection(ids).cloned().collect();
+            (!gone.is_empty()).then_some((*at, gone))
+        });
         let additions = self.additions.iter().filter(|(id, _)| ids.contains(*id));
         Self {
             edits: edits.map(|(at, edit)| (*at, edit.clone())).collect(),
-            removals: removals.map(|(at, id)| (*at, id.clone())).collect(),
+            removals: removals.collect(),
             additions: additions
                 .map(|(id, map)| (id.clone(), map.clone()))
                 .collect(),
@@ -49,7 +52,7 @@ impl FileWork {
     pub(crate) fn ids(&self) -> impl Iterator<Item = &ResourceId> {
         let edits = self.edits.values().map(|edit| &edit.id);
         edits
-            .chain(self.removals.values())
+            .chain(self.removals.values().flatten())
             .chain(self.additions.keys())
     }
 }
@@ -151,11 +154,11 @@ fn remove(
     match yaml::remove(&text, &positions) {
         Ok(kept) => kept,
         Err(error) => {
-            for (index, id) in std::mem::take(&mut work.removals) {
-                refused.insert(
-                    id.clone(),
-                    refuse::not_expressible(&id, &documents[index], &error),
-                );
+            for (index, gone) in std::mem::take(&mut work.removals) {
+                for id in gone {
+                    let refusal = refuse::not_expressible(&id, &documents[index], &error);
+                    refused.insert(id, refusal);
+                }
             }
             text
         }

@@ -349,7 +349,8 @@ impl<'a, 's> Planner<'a, 's> {
         let folder = self.folder;
         if let Some(plain) = folder.find(id) {
             let (at, index) = (plain.path.clone(), plain.index);
-            self.work(&at).removals.insert(index, id.clone());
+            let removals = &mut self.work(&at).removals;
+            removals.entry(index).or_default().insert(id.clone());
         }
         Ok(None)
     }
@@ -542,7 +543,8 @@ impl<'a, 's> Planner<'a, 's> {
             return Decision::Refused(refuse::mixed_file(id, document));
         }
         let index = document.index;
-        self.work(&path).removals.insert(index, id.clone());
+        let removals = &mut self.work(&path).removals;
+        removals.entry(index).or_default().insert(id.clone());
         Decision::Removed { path }
     }
 
@@ -660,7 +662,9 @@ fn refuse_all(
 ) -> BTreeMap<ResourceId, Refusal> {
     let error = yaml::EditError::NotExpressible;
     let edited = work.edits.into_iter().map(|(index, edit)| (index, edit.id));
-    for (index, id) in edited.chain(work.removals) {
+    let removed = work.removals.into_iter();
+    let removed = removed.flat_map(|(index, gone)| gone.into_iter().map(move |id| (index, id)));
+    for (index, id) in edited.chain(removed) {
         if let Some(document) = documents.get(index) {
             refused.insert(id.clone(), refuse::not_expressible(&id, document, &error));
         }
