@@ -24,6 +24,7 @@ mod text;
 mod trial;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use model::{FileTree, FolderPath, Refusal, RepoPath};
 use serde_json::Value;
@@ -31,7 +32,7 @@ use serde_json::Value;
 use super::cache::Cache;
 use super::issue::BuildError;
 use super::node::Supplier;
-use super::{Render, Rendered, build_with};
+use super::{Render, Rendered, build_with, gave_up};
 use route::Router;
 use target::{Edit, Says};
 use trial::{Expected, Trial};
@@ -97,12 +98,23 @@ pub fn change(
 /// Returns that a file could not be read.
 pub(crate) fn change_render(
     tree: FileTree<'_>,
+    of: (&FolderPath, &Render),
+    writable: &FolderPath,
+    wishes: &[Wish],
+    cache: &mut Cache,
+) -> Result<Changed, BuildError> {
+    // What nobody thought of must not take the process down (GA-1).
+    let change = || change_unguarded(tree, of, writable, wishes, cache);
+    catch_unwind(AssertUnwindSafe(change)).unwrap_or_else(|_| Err(gave_up(of.0).into()))
+}
+
+fn change_unguarded(
+    tree: FileTree<'_>,
     (root, render): (&FolderPath, &Render),
     writable: &FolderPath,
     wishes: &[Wish],
     cache: &mut Cache,
 ) -> Result<Changed, BuildError> {
-    let before: Vec<Value> = render.objects.iter().map(|it| it.node.to_value()).collect();
     // The order in which wishes come decides nothing.
     let mut wishes: Vec<Wish> = wishes.to_vec();
     wishes.sort_by(|one, other| one.object.cmp(&other.object));
@@ -122,7 +134,6 @@ pub(crate) fn change_render(
         tree,
         root,
         render,
-        before: &before,
         expected: &expected,
         routes: &routes,
         cache,

@@ -30,7 +30,6 @@ pub(super) struct Trial<'t> {
     pub(super) tree: FileTree<'t>,
     pub(super) root: &'t FolderPath,
     pub(super) render: &'t Render,
-    pub(super) before: &'t [Value],
     pub(super) expected: &'t BTreeMap<usize, Expected>,
     pub(super) routes: &'t BTreeMap<usize, Vec<Edit>>,
     pub(super) cache: &'t mut Cache,
@@ -165,14 +164,20 @@ impl Trial<'_> {
             let problem = "the build would make other objects, or in another order";
             return Ok(Some((problem.to_owned(), None)));
         }
-        for (at, object) in after.objects.iter().enumerate() {
-            let is_wished = wished.contains_key(&at);
-            let wanted = wished.get(&at).copied().unwrap_or(&self.before[at]);
-            if !same(&object.node.to_value(), wanted) {
-                let field = deltas(&object.node, wanted)
+        let pairs = self.render.objects.iter().zip(&after.objects);
+        for (at, (before, object)) in pairs.enumerate() {
+            let wished = wished.get(&at).copied();
+            let is_right = match wished {
+                Some(wanted) => same(&object.node.to_value(), wanted),
+                None => object.node.says_as(&before.node),
+            };
+            if !is_right {
+                let wanted = wished.cloned();
+                let wanted = wanted.unwrap_or_else(|| before.node.to_value());
+                let field = deltas(&object.node, &wanted)
                     .first()
                     .map(|it| spelled(&it.way));
-                return Ok(Some((moved(object, is_wished), field)));
+                return Ok(Some((moved(object, wished.is_some()), field)));
             }
         }
         Ok(None)

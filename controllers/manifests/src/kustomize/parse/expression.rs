@@ -5,9 +5,18 @@
 
 use regex::bytes::{Regex, RegexBuilder};
 
-/// An expression with what it was written as.
+/// An expression that is ready to be matched.
 #[derive(Debug, Clone)]
-pub(crate) struct Expression(Regex);
+pub(crate) struct Expression(Kind);
+
+#[derive(Debug, Clone)]
+enum Kind {
+    /// The name of an image without anything special but dots, as most are: one is matched a hundred times as fast as
+    /// an expression is made ready.
+    Image(Box<[u8]>),
+    /// Anything else.
+    Regex(Regex),
+}
 
 /// What may stand behind the name of an image.
 const TAG_AND_DIGEST: &str = "(:[a-zA-Z0-9_.{}-]*)?(@sha256:[a-zA-Z0-9_.{}-]*)?$";
@@ -15,22 +24,55 @@ const TAG_AND_DIGEST: &str = "(:[a-zA-Z0-9_.{}-]*)?(@sha256:[a-zA-Z0-9_.{}-]*)?$
 impl Expression {
     /// Reads the name of an `images:` entry: it has to match a whole reference, but for tag and digest.
     pub(crate) fn of_image(name: &str) -> Result<Self, String> {
+        if is_plain(name) {
+            return Ok(Self(Kind::Image(name.as_bytes().into())));
+        }
         check(name)?;
         // On its own first, so that a parenthesis too many cannot close what is added.
         compile(name)?;
-        compile(&format!("^{name}{TAG_AND_DIGEST}")).map(Self)
+        compile(&format!("^{name}{TAG_AND_DIGEST}")).map(|regex| Self(Kind::Regex(regex)))
     }
 
     /// Reads an expression that has to match all of a text.
     pub(crate) fn of_whole(text: &str) -> Result<Self, String> {
         check(text)?;
         compile(text)?;
-        compile(&format!("^(?:{text})$")).map(Self)
+        compile(&format!("^(?:{text})$")).map(|regex| Self(Kind::Regex(regex)))
     }
 
     pub(crate) fn is_match(&self, text: &str) -> bool {
-        self.0.is_match(text.as_bytes())
+        match &self.0 {
+            Kind::Image(name) => is_image(name, text.as_bytes()),
+            Kind::Regex(regex) => regex.is_match(text.as_bytes()),
+        }
     }
+}
+
+/// Says whether every byte of a name stands for one byte: itself, or any but a line break where it is a dot.
+fn is_plain(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"./_-:@".contains(&byte);
+    name.bytes().all(is_plain)
+}
+
+/// Says whether a text is an image of a plain name, as [`TAG_AND_DIGEST`] has it.
+fn is_image(name: &[u8], text: &[u8]) -> bool {
+    let Some((start, rest)) = text.split_at_checked(name.len()) else {
+        return false;
+    };
+    let stands_for = |(name, byte): (&u8, &u8)| name == byte || (*name == b'.' && *byte != b'\n');
+    if !name.iter().zip(start).all(stands_for) {
+        return false;
+    }
+    let rest = rest.strip_prefix(b":").map_or(rest, without_word);
+    let rest = rest.strip_prefix(b"@sha256:").map_or(rest, without_word);
+    rest.is_empty()
+}
+
+/// Takes away what a tag or a digest is made of.
+fn without_word(text: &[u8]) -> &[u8] {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.{}-".contains(byte);
+    let end = text.iter().position(|byte| !is_part(byte));
+    &text[end.unwrap_or(text.len())..]
 }
 
 fn compile(pattern: &str) -> Result<Regex, String> {
@@ -87,4 +129,48 @@ fn check(pattern: &str) -> Result<(), String> {
         at += 1;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_name_matches_what_its_expression_does() {
+        let names = ["a", "a.b/c", "host:5000/a", "a@b", "", ".", "a-b_c"];
+        let ends = [
+            "",
+            ":",
+            ":1",
+            ":1.2-{x}",
+            "@sha256:",
+            "@sha256:ab",
+            ":1@sha256:ab",
+            "@sha256:ab:1",
+            ":1:2",
+            "/x",
+            " ",
+            ":\n",
+            "\n",
+            ":1\n",
+            ":é",
+            "@sha512:ab",
+        ];
+        for name in names {
+            let expression = compile(&format!("^{name}{TAG_AND_DIGEST}")).unwrap();
+            let plain = Expression::of_image(name).unwrap();
+            assert!(matches!(plain.0, Kind::Image(_)), "{name}");
+            for other in names.iter().chain(&["axb/c", "a\nb/c", "aéb/c", "xa"]) {
+                for end in ends {
+                    let text = format!("{other}{end}");
+                    let matches = expression.is_match(text.as_bytes());
+                    assert_eq!(plain.is_match(&text), matches, "{name:?} {text:?}");
+                }
+            }
+        }
+        assert!(matches!(
+            Expression::of_image("a*").unwrap().0,
+            Kind::Regex(_)
+        ));
+    }
 }
