@@ -316,13 +316,22 @@ fn rg_2(dice: &mut Dice) -> Option<Case> {
 fn rg_4(dice: &mut Dice) -> Option<Case> {
     let mut draft = Draft::new(dice);
     let above = RepoPath::new("kustomization.yaml").ok()?;
-    draft.file_at(&above, b"resources:\n  - live/a.yaml # ours\n");
     let kind = Kind::draw(draft.dice);
+    let is_listed = draft.dice.once_in(2);
+    let list = match is_listed {
+        true => "resources:\n  - live/a.yaml # ours\n",
+        false => "resources: []\n",
+    };
+    draft.file_at(&above, list.as_bytes());
     if draft.dice.once_in(2) {
         let value = draft.object(kind);
         draft.put(&path("a.yaml"), value.clone());
         draft.goes(&value);
-        draft.turns(&path("a.yaml"), After::Gone);
+        match is_listed {
+            // It would leave the build above without a file that it lists.
+            true => draft.refuses(&value, RefusalCode::WriteBoundaryRefused),
+            false => draft.turns(&path("a.yaml"), After::Gone),
+        }
     } else {
         let value = newcomer(&mut draft, kind);
         draft.comes(&built_in(&value), value);
