@@ -1,8 +1,8 @@
 //! Objects that go although they have no document of their own in what may be written, and come back.
 //!
-//! What a generator of the folder makes goes with the generator's entry ([`generated`]). What a base makes that is
-//! never written goes by a patch of the overlay ([`inherited`]), which is ours as long as its file holds exactly what
-//! was written, and which goes again when the object is back ([`restore`]). Entries that would be for nothing
+//! What a generator of the folder makes goes with the generator's entry ([`generated()`]). What a base makes that is
+//! never written goes by a patch of the overlay ([`inherited()`]), which is ours as long as its file holds exactly what
+//! was written, and which goes again when the object is back ([`restore()`]). Entries that would be for nothing
 //! afterwards break the build; [`orphans`] finds them, and [`without_orphans`] takes those out that can go.
 //!
 //! Everything is read from the tree that is given, which may hold other changes of the same batch; the graph and the
