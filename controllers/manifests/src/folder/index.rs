@@ -4,47 +4,46 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use model::{
-    Actor, Content, FileChange, FileEntry, FileTree, Files, FolderPath, IssueKind, ReadError,
-    Refusal, RepoPath, ResourceId,
+    Content, FileChange, FileEntry, FileTree, Files, FolderPath, ReadError, Refusal, RepoPath,
 };
 
-use super::builds::{Build, Builds, Made};
+use super::builds::{Builds, Made};
 use super::document::{Claim, Document, Join, Joining};
-use super::issue::{folder_issue, invalid_rules, sort, with_field};
+use super::issue::invalid_rules;
 use super::prepared::{Prepared, read_file};
 use super::role::{Part, cannot_be_hidden, is_kustomization};
 use super::scan::ScannedFile;
 use super::texts::Texts;
 use crate::ignore::IgnoreRules;
-use crate::kustomize::{Cache, Graph, Layout, Render, Rendered, layout};
+use crate::kustomize::{Cache, Layout, Render, layout};
 use crate::plan::FolderFacts;
 
 /// The file with the ignore rules.
-const RULES: &str = ".gittargetignore";
+pub(super) const RULES: &str = ".gittargetignore";
 /// The most bytes of YAML that one folder may hold.
-const LARGEST_FOLDER: usize = 256 << 20;
+pub(super) const LARGEST_FOLDER: usize = 256 << 20;
 
 /// A folder of manifests: the role of every file and the identity of every document, and nothing of what they
 /// say. [`Folder::update`] brings it to another commit by reading only the files that differ.
 #[derive(Debug, Clone)]
 pub struct Folder {
-    path: FolderPath,
-    joining: Joining,
-    rules: IgnoreRules,
-    rule_issues: Vec<Refusal>,
-    files: Files,
-    scanned: BTreeMap<RepoPath, ScannedFile>,
-    claims: HashMap<Claim, Claimants>,
-    disputed: BTreeSet<Claim>,
+    pub(super) path: FolderPath,
+    pub(super) joining: Joining,
+    pub(super) rules: IgnoreRules,
+    pub(super) rule_issues: Vec<Refusal>,
+    pub(super) files: Files,
+    pub(super) scanned: BTreeMap<RepoPath, ScannedFile>,
+    pub(super) claims: HashMap<Claim, Claimants>,
+    pub(super) disputed: BTreeSet<Claim>,
     texts: Texts,
-    faulty: BTreeSet<RepoPath>,
+    pub(super) faulty: BTreeSet<RepoPath>,
     /// The kustomizations that are not hidden.
     kustomizations: BTreeSet<RepoPath>,
-    builds: Builds,
+    pub(super) builds: Builds,
     /// The values files that documents name, each with how many name it.
-    values_files: BTreeMap<RepoPath, usize>,
-    facts: FolderFacts,
-    bytes: usize,
+    pub(super) values_files: BTreeMap<RepoPath, usize>,
+    pub(super) facts: FolderFacts,
+    pub(super) bytes: usize,
 }
 
 /// The pattern that hides a path.
@@ -59,11 +58,11 @@ pub(crate) struct Shadow {
 }
 
 /// Where a document stands: its file, and its position there.
-type Place = (RepoPath, usize);
+pub(super) type Place = (RepoPath, usize);
 
 /// The documents that claim one identity.
 #[derive(Debug, Clone)]
-enum Claimants {
+pub(super) enum Claimants {
     /// One, as it should be.
     One(Place),
     /// Several, by path and position.
@@ -71,14 +70,14 @@ enum Claimants {
 }
 
 impl Claimants {
-    fn first(&self) -> Option<&Place> {
+    pub(super) fn first(&self) -> Option<&Place> {
         match self {
             Self::One(place) => Some(place),
             Self::Several(places) => places.first(),
         }
     }
 
-    fn all(&self) -> impl Iterator<Item = &Place> {
+    pub(super) fn all(&self) -> impl Iterator<Item = &Place> {
         let (one, several) = match self {
             Self::One(place) => (Some(place), None),
             Self::Several(places) => (None, Some(places)),
@@ -89,7 +88,7 @@ impl Claimants {
 
 /// A folder that may be written. [`Folder::accept`] is the only way to get one.
 #[derive(Debug, Clone, Copy)]
-pub struct AcceptedFolder<'a>(&'a Folder);
+pub struct AcceptedFolder<'a>(pub(super) &'a Folder);
 
 impl Folder {
     /// Starts with a folder that holds nothing.
@@ -438,124 +437,8 @@ impl Folder {
         })
     }
 
-    /// Judges the folder.
-    ///
-    /// # Errors
-    /// Returns every issue at once, sorted by path, line and kind.
-    pub fn accept(&self) -> Result<AcceptedFolder<'_>, Vec<Refusal>> {
-        let mut issues = self.way_issues();
-        issues.extend_from_slice(&self.rule_issues);
-        for path in &self.faulty {
-            let file = &self.scanned[path];
-            // A values file is read by Helm and no document of the mirror (SC-13), and neither is what a patch or a
-            // generator reads (SC-11, SC-12).
-            let is_values = file.may_be_values && self.values_files.contains_key(path);
-            // What a kustomization lists it needs, so what kustomize says of it counts: nobody can hide such a file.
-            let is_told = file.part == Part::Built && self.builds.blames(path);
-            if !is_values && file.part != Part::Input && !is_told {
-                issues.extend_from_slice(&file.issues);
-            }
-        }
-        self.unbuildable(&mut issues);
-        self.duplicates(&mut issues);
-        self.clashes(&mut issues);
-        issues.extend(self.too_large());
-        if issues.is_empty() {
-            return Ok(AcceptedFolder(self));
-        }
-        sort(&mut issues);
-        Err(issues)
-    }
-
-    /// Reports why builds do not work, but for places that are reported already.
-    fn unbuildable(&self, issues: &mut Vec<Refusal>) {
-        let place = |issue: &Refusal| issue.at.as_ref().map(|at| (at.path.clone(), at.line));
-        let told: BTreeSet<_> = issues.iter().map(place).collect();
-        let of_builds = self.builds.issues().iter();
-        issues.extend(of_builds.filter(|it| !told.contains(&place(it))).cloned());
-    }
-
-    /// Refuses a folder whose own path, or a part of it, is a file, a link or a submodule.
-    fn way_issues(&self) -> Vec<Refusal> {
-        let mut issues = Vec::new();
-        let mut way = self.path.as_repo_path().cloned();
-        while let Some(path) = way {
-            let kind = self.files.get(&path).map(|entry| match entry {
-                FileEntry::Symlink => IssueKind::ForeignSymlink,
-                FileEntry::Submodule => IssueKind::ForeignSubmodule,
-                FileEntry::Regular { .. } => IssueKind::ForeignFile,
-            });
-            if let Some(kind) = kind {
-                issues.push(folder_issue(
-                    kind,
-                    &path,
-                    None,
-                    Actor::Author,
-                    "the path of the folder leads through something that is no folder",
-                    "point spec.path at a real folder",
-                ));
-            }
-            way = path.parent().as_repo_path().cloned();
-        }
-        issues
-    }
-
-    /// Reports each document whose identity an earlier one claims (IX-3).
-    fn duplicates(&self, issues: &mut Vec<Refusal>) {
-        for claim in &self.disputed {
-            let mut documents = self.claims[claim].all().map(|place| self.at(place));
-            let Some(first) = documents.next() else {
-                continue;
-            };
-            for document in documents {
-                let issue = folder_issue(
-                    IssueKind::DuplicateIdentity,
-                    &document.path,
-                    Some(document.name_line),
-                    Actor::Author,
-                    format!(
-                        "{} stands twice: first in {} line {}",
-                        document.title(),
-                        first.path,
-                        first.name_line
-                    ),
-                    "keep one of the two documents",
-                );
-                issues.push(with_field(issue, "metadata.name"));
-            }
-        }
-    }
-
-    /// Reports each object of a build that a document beside the builds is too, or that builds make of several
-    /// documents (IX-3, IX-7).
-    fn clashes(&self, issues: &mut Vec<Refusal>) {
-        for (id, made) in self.builds.objects() {
-            let alone = self.claims.get(&Claim::Object(id.clone()));
-            let alone = alone.and_then(Claimants::first);
-            let places: BTreeSet<Place> = made.iter().filter_map(|made| self.place(made)).collect();
-            let mut places: Vec<&Place> = places.iter().chain(alone).collect();
-            places.sort();
-            let [first, others @ ..] = &places[..] else {
-                continue;
-            };
-            for place in others {
-                let line = |place: &Place| self.document(place).map(|document| document.name_line);
-                let of_first = line(first).map_or_else(String::new, |line| format!(" line {line}"));
-                let issue = folder_issue(
-                    IssueKind::DuplicateIdentity,
-                    &place.0,
-                    line(place),
-                    Actor::Author,
-                    format!("{id} stands twice: first in {}{of_first}", first.0),
-                    "keep one of the two documents",
-                );
-                issues.push(with_field(issue, "metadata.name"));
-            }
-        }
-    }
-
     /// Returns the document that a build makes an object of, in the folder or outside of it.
-    fn place(&self, made: &Made) -> Option<Place> {
+    pub(super) fn place(&self, made: &Made) -> Option<Place> {
         let build = self.builds.all().get(&made.root)?;
         let object = build.render.objects.get(made.at)?;
         let (path, index) = build.render.document(object)?;
@@ -563,7 +446,7 @@ impl Folder {
     }
 
     /// Returns the document at a place, where it is one of the folder.
-    fn document(&self, place: &Place) -> Option<&Document> {
+    pub(super) fn document(&self, place: &Place) -> Option<&Document> {
         let documents = &self.scanned.get(&place.0)?.documents;
         let at = documents.binary_search_by_key(&place.1, |document| document.index);
         documents.get(at.ok()?)
@@ -590,125 +473,10 @@ impl Folder {
         self.builds.give_cache(cache);
     }
 
-    fn too_large(&self) -> Option<Refusal> {
-        if self.bytes <= LARGEST_FOLDER {
-            return None;
-        }
-        let (path, _) = self.scanned.iter().max_by_key(|(_, file)| file.bytes)?;
-        Some(folder_issue(
-            IssueKind::ForeignFile,
-            path,
-            None,
-            Actor::Author,
-            "the folder holds more YAML than is read; this file is the largest",
-            "split the folder into several",
-        ))
-    }
-
     /// Returns the document at a place. Positions count what is in the file, so a file with a gap holds fewer
     /// documents than its last position says (MD-2).
-    fn at(&self, place: &Place) -> &Document {
+    pub(super) fn at(&self, place: &Place) -> &Document {
         self.document(place)
             .expect("because a place is noted with its document and forgotten with it")
-    }
-}
-
-impl<'a> AcceptedFolder<'a> {
-    /// Says whether a file holds a sensitive object in plain text.
-    pub(crate) fn holds_plain_secret(&self, path: &RepoPath) -> bool {
-        self.0.holds_plain_secret(path)
-    }
-
-    /// Returns the document of an object, where it has one in the folder.
-    pub fn find(&self, id: &ResourceId) -> Option<&'a Document> {
-        if let Some(claimants) = self.0.claims.get(&Claim::Object(id.clone())) {
-            return claimants.first().map(|place| self.0.at(place));
-        }
-        let made = self.0.builds.made(id);
-        made.iter()
-            .find_map(|made| self.0.document(&self.0.place(made)?))
-    }
-
-    /// Returns where builds make an object.
-    pub(crate) fn made(&self, id: &ResourceId) -> &'a [Made] {
-        self.0.builds.made(id)
-    }
-
-    /// Returns the builds by the folder of their kustomization.
-    pub(crate) fn builds(&self) -> &'a BTreeMap<FolderPath, Build> {
-        self.0.builds.all()
-    }
-
-    /// Returns which kustomization reads what.
-    pub(crate) fn graph(&self) -> &'a Graph {
-        self.0.builds.graph()
-    }
-
-    /// Returns an object of a build, with the build.
-    pub(crate) fn object(&self, made: &Made) -> Option<(&'a Render, &'a Rendered)> {
-        let render = &*self.0.builds.all().get(&made.root)?.render;
-        Some((render, render.objects.get(made.at)?))
-    }
-
-    /// Returns which object something that a build makes is, where that is known.
-    pub(crate) fn identify(&self, object: &Rendered) -> Option<ResourceId> {
-        match super::builds::join(object, &self.0.joining) {
-            Join::Object(id) => Some(id),
-            Join::UnknownKind | Join::NoNamespace | Join::NoObject => None,
-        }
-    }
-
-    /// Returns the files that hold documents.
-    pub(crate) fn managed(&self) -> impl Iterator<Item = &RepoPath> {
-        let files = self.0.scanned.iter();
-        let files =
-            files.filter(|(_, file)| file.part != Part::Input && !file.documents.is_empty());
-        files.map(|(path, _)| path)
-    }
-
-    /// Returns the documents of a file, or `None` where the file is no YAML of the folder.
-    pub fn documents_of(&self, path: &RepoPath) -> Option<&'a [Document]> {
-        let file = self.0.scanned.get(path)?;
-        let is_managed = file.managed && file.part != Part::Input;
-        is_managed.then_some(&file.documents)
-    }
-
-    /// Returns the objects that the folder has, in no particular order.
-    pub fn objects(&self) -> impl Iterator<Item = &ResourceId> {
-        let alone = self.0.claims.keys().filter_map(|claim| match claim {
-            Claim::Object(id) => Some(id),
-            Claim::Written { .. } => None,
-        });
-        alone.chain(self.0.builds.objects().map(|(id, _)| id))
-    }
-
-    /// Returns the entries that the folder was read from.
-    pub fn files(&self) -> &Files {
-        &self.0.files
-    }
-
-    /// Returns what hides a path of this folder.
-    pub(crate) fn shadow(&self, path: &RepoPath) -> Option<Shadow> {
-        let below = self.0.path.strip(path)?;
-        let hidden = self.0.rules.hidden_by(below, false)?;
-        Some(Shadow {
-            pattern: hidden.pattern.to_owned(),
-            line: hidden.line,
-            rules: self
-                .0
-                .path
-                .join(RULES)
-                .map_or_else(|_| RULES.to_owned(), |path| path.to_string()),
-        })
-    }
-
-    /// Says whether the folder holds no file at all, or does not exist.
-    pub fn is_empty(&self) -> bool {
-        self.0.scanned.is_empty()
-    }
-
-    /// Returns what the folder holds.
-    pub fn facts(&self) -> &FolderFacts {
-        &self.0.facts
     }
 }

@@ -7,9 +7,10 @@
 //!
 //! Reading order: `role` (what a file is), [`document`](Document) (what a document is), `helm` (the values files it names),
 //! `scan` (one file), `prepared` (files scanned ahead), `builds` (what kustomizations make of files), `index`
-//! (the whole folder); `issue` words the issues, `digest` stands for what documents say, `texts` holds equal
-//! texts once.
+//! (the whole folder), `judge` (what forbids to write it), `accepted` (what a plan asks); `issue` words the issues,
+//! `digest` stands for what documents say, `texts` holds equal texts once.
 
+mod accepted;
 mod builds;
 mod catalog;
 mod digest;
@@ -17,6 +18,7 @@ mod document;
 mod helm;
 mod index;
 mod issue;
+mod judge;
 mod prepared;
 mod role;
 mod scan;

@@ -1,13 +1,16 @@
 //! From wishes to bytes: the one pure function that every caller uses.
 //!
-//! [`plan`] reads the folder, has it judged, matches each wish to one document or one new place, edits the
-//! documents in memory, checks the result by reading it again, and answers with the files that change. It
-//! starts no build and encrypts nothing.
+//! [`plan`] reads the folder, has it judged, matches each wish to one document, one build or one new place, edits
+//! texts in memory, checks the result by reading and building it again, and answers with the files that change. It
+//! encrypts through `sealing` only.
 //!
 //! Reading order: [`Intent`] and [`Outcome`] are the two ends, [`Policy`] is the frame; `wishes` makes one wish of
-//! all that the intents say about an object, `planner` turns wishes into work on files, `wanted` says what a
-//! document should hold (with `defaults`, `dependent` and `equivalent`, which `settle` walks with), `edits`
-//! makes the text, `check` reads it once more, `refuse` words the refusals, `explain` adds to them what they leave out.
+//! all that the intents say about an object, `planner` turns wishes into work on files, with `sealed` (what is
+//! sensitive), `place` (new documents), `built` (objects that builds make) and `absent` (those without a document);
+//! `wanted` says what a document should hold (with `defaults`, `dependent` and `equivalent`, which `settle` walks
+//! with), `edits` makes the text, `check` reads it once more, `structure` lists what comes and goes and builds again,
+//! with `compare` and `readers` (builds elsewhere); `refuse` words the refusals, `explain` adds to them what they
+//! leave out.
 
 mod absent;
 mod bootstrap;
@@ -21,11 +24,13 @@ mod equivalent;
 mod explain;
 mod intent;
 mod outcome;
+mod place;
 mod planner;
 mod policy;
 mod readers;
 mod refuse;
 mod seal;
+mod sealed;
 mod settle;
 mod structure;
 #[cfg(test)]
@@ -54,9 +59,9 @@ pub use policy::{Applier, Mode, Policy, PruneMode};
 pub use seal::{Encryption, Sealing};
 
 /// Plans a batch of intents on the files of one commit. `folder` is what is known of the policy's folder from an
-/// earlier commit, or [`Folder::new`]; it is brought to this commit, and only what differs is read. Files outside
-/// of the policy's folder are not looked at, except configurations of SOPS above it. Without `sealing` every
-/// sensitive object is refused.
+/// earlier commit, or [`Folder::new`]; it is brought to this commit, and only what differs is read. Outside
+/// of the policy's folder only what is needed is looked at: configurations of SOPS above it, what its kustomizations
+/// read, and the kustomizations that read it. Without `sealing` every sensitive object is refused.
 ///
 /// # Errors
 /// Returns the content that could not be read; nothing is planned then (PI-8).

@@ -3,36 +3,30 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use model::{
-    DesiredObject, FileEntry, FileTree, FolderPath, Location, Namespace, ReadError, Refusal,
-    RepoPath, ResourceId,
-};
+use model::{DesiredObject, FileTree, FolderPath, ReadError, Refusal, RepoPath, ResourceId};
 use sealing::SealedBytes;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::built::{BuildWishes, Changes};
 use super::edits::{Edit, FileWork, NewText, apply};
 use super::intent::{DecidedActions, DecidedRemoval, RemovalCause};
 use super::outcome::{
     Decision, FileContent, FileEdit, FolderVerdict, ObjectDecision, Outcome, Retained,
-    RetainedReason, Scaled, SealReason, SealedObject,
+    RetainedReason, Scaled, SealedObject,
 };
 use super::policy::{Policy, PruneMode};
 use super::readers::Readers;
 use super::refuse;
-use super::seal::{self, Held, Sealed, Sealing};
+use super::seal::Sealing;
 use super::structure::Work;
 use super::texts::Texts;
 use super::wanted::{comparable, scaled, without_namespace};
 use super::wishes::{Wish, Wishes};
 use super::{Explanations, bootstrap, check};
 use crate::fidelity::divergences;
-use crate::folder::{AcceptedFolder, Digest, Document, Made, is_kustomization};
-use crate::kustomize::register::governing;
+use crate::folder::{AcceptedFolder, Digest, Document};
 use crate::kustomize::{Cache, Render};
-use crate::placement::{
-    Newcomers, Placed, RenderRoot, Site, Standing, Subject, Unplaced, admit_all,
-};
+use crate::placement::{Newcomers, Placed, Unplaced};
 use crate::yaml::{self, FieldPath};
 
 /// Turns wishes into work on files, and the work into edits and decisions.
@@ -40,7 +34,7 @@ pub(crate) struct Planner<'a, 's> {
     pub(super) tree: FileTree<'a>,
     pub(super) folder: AcceptedFolder<'a>,
     pub(super) policy: &'a Policy,
-    sealing: Option<Sealing<'s>>,
+    pub(super) sealing: Option<Sealing<'s>>,
     pub(super) texts: Texts<'a>,
     work: BTreeMap<RepoPath, FileWork>,
     /// What builds shall make of objects.
@@ -57,13 +51,13 @@ pub(crate) struct Planner<'a, 's> {
     pub(super) readers: Option<Readers>,
     /// What was read of kustomize files.
     pub(super) cache: &'a mut Cache,
-    newcomers: Newcomers,
-    placed: BTreeMap<ResourceId, (Arc<DesiredObject>, Placed)>,
-    sealed: BTreeMap<RepoPath, (ResourceId, SealedBytes)>,
+    pub(super) newcomers: Newcomers,
+    pub(super) placed: BTreeMap<ResourceId, (Arc<DesiredObject>, Placed)>,
+    pub(super) sealed: BTreeMap<RepoPath, (ResourceId, SealedBytes)>,
     /// What is sealed, and why.
-    reasons: Vec<SealedObject>,
+    pub(super) reasons: Vec<SealedObject>,
     /// What is sealed and no configuration of SOPS covers.
-    uncovered: Vec<ResourceId>,
+    pub(super) uncovered: Vec<ResourceId>,
     pub(super) scaled: Vec<Scaled>,
     pub(super) decisions: BTreeMap<ResourceId, Decision>,
 }
@@ -215,308 +209,6 @@ impl<'a, 's> Planner<'a, 's> {
         })
     }
 
-    /// Compares a sensitive object with its encrypted document, and seals it anew where they differ (SE-3).
-    fn match_sealed(
-        &mut self,
-        id: &ResourceId,
-        document: &Document,
-        object: &DesiredObject,
-    ) -> Result<Decision, ReadError> {
-        let open = self.texts.open(&document.path)?;
-        let (Some(text), Some(sealing)) = (open.text.as_deref(), &mut self.sealing) else {
-            return Ok(Decision::Refused(refuse::sensitive(id, Some(document))));
-        };
-        let held = Held {
-            text,
-            has_namespace: document.has_namespace()
-                && self.policy.serialize_namespace != Some(false),
-            defaults: &self.policy.defaults,
-        };
-        match sealing.update(object, &held) {
-            Ok(Sealed::Unchanged) => Ok(Decision::NoChange),
-            Ok(Sealed::New(bytes, reason)) => {
-                self.reasons.push(SealedObject {
-                    id: id.clone(),
-                    reason,
-                });
-                self.sealed
-                    .insert(document.path.clone(), (id.clone(), bytes));
-                Ok(Decision::Edited {
-                    path: document.path.clone(),
-                })
-            }
-            Err(why) => {
-                let at = Some(refuse::at_document(document));
-                let message = seal::about(id, &why);
-                Ok(Decision::Refused(refuse::unsealed(
-                    id, at, message, why.remedy,
-                )))
-            }
-        }
-    }
-
-    /// Compares a sensitive object with the document that a base outside of the folder has of it. What nothing at hand
-    /// can prove is left to whoever keeps the base.
-    fn match_base(
-        &mut self,
-        id: &ResourceId,
-        made: &Made,
-        object: &DesiredObject,
-    ) -> Result<Decision, ReadError> {
-        let path = self.source_of(made);
-        let refused = |path: &RepoPath| {
-            Decision::Refused(refuse::of_object(id, refuse::sensitive_base(path)))
-        };
-        let Some((_, rendered)) = self.folder.object(made) else {
-            return Ok(Decision::NoChange);
-        };
-        if rendered.node.get("sops").is_none() {
-            let held = rendered.node.to_value();
-            let is_same = yaml::same(&held, &self.wanted_of(rendered, &held, object));
-            return Ok(if is_same {
-                Decision::NoChange
-            } else {
-                refused(&path)
-            });
-        }
-        let open = self.texts.open(&path)?;
-        let (Some(text), Some(sealing)) = (open.text.as_deref(), &mut self.sealing) else {
-            return Ok(Decision::NoChange);
-        };
-        let value = open.values.first().unwrap_or(&Value::Null);
-        let held = Held {
-            text,
-            has_namespace: value.pointer("/metadata/namespace").is_some(),
-            defaults: &self.policy.defaults,
-        };
-        Ok(match sealing.update(object, &held) {
-            Ok(Sealed::New(_, SealReason::Unproven) | Sealed::Unchanged) | Err(_) => {
-                Decision::NoChange
-            }
-            Ok(Sealed::New(..)) => refused(&path),
-        })
-    }
-
-    /// Seals a new document for its path. A plain document that the object has so far goes in the same step (SE-7).
-    fn create_sealed(
-        &mut self,
-        id: &ResourceId,
-        path: &RepoPath,
-        object: &DesiredObject,
-        value: &Map<String, Value>,
-    ) -> Result<Option<Refusal>, ReadError> {
-        let mut config = None;
-        for at in seal::config_paths(path) {
-            if self.tree.files.get(&at).is_some() {
-                config = Some((self.texts.open(&at)?, at));
-                break;
-            }
-        }
-        let Some(sealing) = &mut self.sealing else {
-            return Ok(Some(refuse::sensitive(id, None)));
-        };
-        if let Some((open, at)) = &config
-            && open.text.is_none()
-        {
-            return Ok(Some(refuse::unreadable_config(id, at)));
-        }
-        let read = config
-            .as_ref()
-            .map(|(open, at)| (at, open.text.as_deref().unwrap_or_default()));
-        match sealing.create(object, value, path, read) {
-            Ok(bytes) => drop(self.sealed.insert(path.clone(), (id.clone(), bytes))),
-            Err(why) => {
-                let message = seal::about(id, &why);
-                let at = why.config.map(|path| Location {
-                    path,
-                    line: None,
-                    field: None,
-                });
-                return Ok(Some(refuse::unsealed(id, at, message, why.remedy)));
-            }
-        }
-        let reason = match self.folder.find(id) {
-            Some(_) => SealReason::Replaced,
-            None => SealReason::New,
-        };
-        self.reasons.push(SealedObject {
-            id: id.clone(),
-            reason,
-        });
-        if config.is_none() {
-            self.uncovered.push(id.clone());
-        }
-        let folder = self.folder;
-        if let Some(plain) = folder.find(id) {
-            let (at, index) = (plain.path.clone(), plain.index);
-            let removals = &mut self.work(&at).removals;
-            removals.entry(index).or_default().insert(id.clone());
-        }
-        Ok(None)
-    }
-
-    /// Returns the configuration of SOPS that comes with the first sealed document that no file covers (D57), or
-    /// with the next one after its recipients changed, while nobody edited it (D22b).
-    fn sops_config(&mut self) -> Result<Option<FileEdit>, ReadError> {
-        let path = self.policy.folder.join(sealing::sops_config::CONFIG_NAME);
-        let (Some(sealing), Ok(path)) = (&self.sealing, path) else {
-            return Ok(None);
-        };
-        let decisions = &self.decisions;
-        let lands = |id: &ResourceId| !is_refused(decisions, id);
-        let seals = self.reasons.iter().any(|one| lands(&one.id));
-        if !self.policy.bootstrap || !seals {
-            return Ok(None);
-        }
-        let recipients = &sealing.encryption.recipients;
-        let is_due = if self.tree.files.get(&path).is_some() {
-            let open = self.texts.open(&path)?;
-            let text = open.text.as_deref().unwrap_or_default();
-            sealing::sops_config::bootstrapped_for(text).is_some_and(|held| held != *recipients)
-        } else {
-            self.uncovered.iter().any(lands)
-        };
-        if !is_due {
-            return Ok(None);
-        }
-        let text = sealing::sops_config::bootstrap(recipients);
-        Ok(Some(FileEdit {
-            path,
-            content: FileContent::Plain(text.into_bytes()),
-            held_secret: false,
-        }))
-    }
-
-    /// Chooses the place of a new document. Whether it may have it is decided when all places are known.
-    pub(super) fn place(
-        &mut self,
-        id: &ResourceId,
-        object: &Arc<DesiredObject>,
-    ) -> Option<Decision> {
-        let roots: Vec<&FolderPath> = self.folder.builds().keys().collect();
-        if roots.len() > 1 {
-            return Some(Decision::Refused(refuse::ambiguous(id, &roots)));
-        }
-        let root = match roots.first() {
-            Some(root) => Some(*root),
-            None => self.makes_root().then_some(&self.policy.folder),
-        };
-        let is_taken = |path: &RepoPath| {
-            self.tree.files.get(path).is_some()
-                || self.tree.files.is_folder(path)
-                || self.newcomers.contains_key(path)
-        };
-        let site = Site {
-            folder: &self.policy.folder,
-            root: root.map(|folder| RenderRoot {
-                folder,
-                taken: &is_taken,
-            }),
-        };
-        let value = object.value();
-        let placed = match self
-            .policy
-            .placement
-            .place(Subject::of(object, &value), site)
-        {
-            Ok(placed) => placed,
-            Err(why) => return Some(Decision::Refused(why.refusal(id))),
-        };
-        if let (Some(root), Some(true)) = (roots.first(), self.policy.placement.use_kustomize())
-            && governing(self.folder.graph(), &placed.path, &self.policy.folder).is_none()
-        {
-            let refusal = refuse::unrendered(id, &placed.path, root);
-            return Some(Decision::Refused(refusal));
-        }
-        if let Some(shadow) = self.folder.shadow(&placed.path) {
-            let refusal = refuse::shadowed(id, &placed.path, &shadow);
-            return Some(Decision::Refused(refusal));
-        }
-        self.newcomers
-            .entry(placed.path.clone())
-            .or_default()
-            .insert(id.clone(), object.is_sensitive());
-        self.placed.insert(id.clone(), (Arc::clone(object), placed));
-        None
-    }
-
-    /// Gives each path to the new documents that may have it (PL-15, PL-16).
-    fn admit(&mut self) -> Result<(), ReadError> {
-        let newcomers = std::mem::take(&mut self.newcomers);
-        for (path, admission) in admit_all(&newcomers, |path| self.standing(path)) {
-            for (id, why) in admission.refused {
-                let refusal = Decision::Refused(why.refusal(&id));
-                self.decisions.insert(id, refusal);
-            }
-            for id in admission.admitted {
-                let Some((object, placed)) = self.placed.remove(&id) else {
-                    continue;
-                };
-                let mut value = Value::Object(object.value());
-                if self.leaves_namespace_out(&path, &id) {
-                    value = without_namespace(value);
-                }
-                let Value::Object(map) = value else { continue };
-                if object.is_sensitive() {
-                    if let Some(refusal) = self.create_sealed(&id, &path, &object, &map)? {
-                        self.decisions.insert(id, Decision::Refused(refusal));
-                        continue;
-                    }
-                } else {
-                    self.work(&path).additions.insert(id.clone(), map);
-                }
-                let decision = Decision::Created {
-                    path: path.clone(),
-                    source: placed.source,
-                };
-                self.decisions.insert(id, decision);
-            }
-        }
-        Ok(())
-    }
-
-    /// Says whether a new document names no namespace: where the target wants that, or the kustomization above it
-    /// gives it the object's own (NS-1).
-    fn leaves_namespace_out(&self, path: &RepoPath, id: &ResourceId) -> bool {
-        if let Some(written) = self.policy.serialize_namespace {
-            return !written;
-        }
-        let reader = governing(self.folder.graph(), path, &self.policy.folder);
-        let given = reader.and_then(|reader| reader.kustomization.namespace.as_ref());
-        let own = id.namespace.as_ref().map(Namespace::as_str);
-        given.is_some_and(|given| Some(given.value.as_str()) == own)
-    }
-
-    /// Says what stands at the path of a new document.
-    fn standing(&self, path: &RepoPath) -> Standing {
-        if is_kustomization(path.file_name()) {
-            return Standing::Blocked("it is the name of a kustomization");
-        }
-        let mut parent = path.parent();
-        while let Some(above) = parent.as_repo_path().cloned() {
-            if self.tree.files.get(&above).is_some() {
-                return Standing::Blocked("a part of it is a file");
-            }
-            parent = above.parent();
-        }
-        if self.tree.files.is_folder(path) {
-            return Standing::Blocked("it is a folder");
-        }
-        match self.tree.files.get(path) {
-            None => Standing::Nothing,
-            Some(FileEntry::Symlink | FileEntry::Submodule) => {
-                Standing::Blocked("something that is no plain file stands there")
-            }
-            Some(FileEntry::Regular { .. }) => match self.folder.documents_of(path) {
-                None => Standing::Plain { appendable: false },
-                Some(documents) if documents.iter().any(|document| document.encrypted) => {
-                    Standing::Encrypted
-                }
-                Some(_) => Standing::Plain { appendable: true },
-            },
-        }
-    }
-
     /// Removes a document where the prune mode allows it (DL-1).
     fn remove(&mut self, id: &ResourceId, cause: RemovalCause) -> Decision {
         let folder = self.folder;
@@ -555,7 +247,7 @@ impl<'a, 's> Planner<'a, 's> {
         (1..documents.len()).contains(&encrypted.count())
     }
 
-    fn work(&mut self, path: &RepoPath) -> &mut FileWork {
+    pub(super) fn work(&mut self, path: &RepoPath) -> &mut FileWork {
         self.work.entry(path.clone()).or_default()
     }
 
@@ -678,6 +370,6 @@ fn refuse_all(
 }
 
 /// Says whether nothing is written for the object after all.
-fn is_refused(decisions: &BTreeMap<ResourceId, Decision>, id: &ResourceId) -> bool {
+pub(super) fn is_refused(decisions: &BTreeMap<ResourceId, Decision>, id: &ResourceId) -> bool {
     matches!(decisions.get(id), Some(Decision::Refused(_)))
 }
