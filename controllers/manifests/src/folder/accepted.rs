@@ -8,7 +8,7 @@ use super::builds::{Build, Made, join};
 use super::document::{Claim, Document, Join};
 use super::index::{AcceptedFolder, RULES, Shadow};
 use super::role::Part;
-use crate::kustomize::{Graph, Render, Rendered};
+use crate::kustomize::{Graph, Render, Rendered, file_in};
 use crate::plan::FolderFacts;
 
 impl<'a> AcceptedFolder<'a> {
@@ -40,6 +40,12 @@ impl<'a> AcceptedFolder<'a> {
     /// Returns which kustomization reads what.
     pub(crate) fn graph(&self) -> &'a Graph {
         self.0.builds.graph()
+    }
+
+    /// Returns the kustomization of a folder.
+    pub(crate) fn kustomization_of(&self, root: &FolderPath) -> RepoPath {
+        let reader = self.graph().get(root);
+        reader.map_or_else(|| file_in(root), |reader| reader.path.clone())
     }
 
     /// Returns an object of a build, with the build.

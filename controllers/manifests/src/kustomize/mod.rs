@@ -119,6 +119,14 @@ impl Render {
 }
 
 impl Rendered {
+    /// Names it in messages.
+    pub(crate) fn title(&self) -> String {
+        match self.namespace() {
+            Some(namespace) => format!("{} {namespace}/{}", self.id.kind, self.id.name),
+            None => format!("{} {}", self.id.kind, self.id.name),
+        }
+    }
+
     /// Returns what its document or generator called it.
     pub fn first(&self) -> &Id {
         self.previous.first().unwrap_or(&self.id)

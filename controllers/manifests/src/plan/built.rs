@@ -116,11 +116,7 @@ impl Planner<'_, '_> {
 
     /// Returns the kustomization of a folder.
     pub(super) fn kustomization_of(&self, root: &FolderPath) -> RepoPath {
-        let reader = self.folder.graph().get(root);
-        reader.map_or_else(
-            || crate::kustomize::file_in(root),
-            |reader| reader.path.clone(),
-        )
+        self.folder.kustomization_of(root)
     }
 
     /// Returns the line that supplies a field of an object.

@@ -111,11 +111,11 @@ pub(super) fn compare(
             (None, None) => return None,
             (Some((old, _)), Some((now, _))) if old.id == now.id => {
                 if !old.node.says_as(&now.node) {
-                    return Some(whole(format!("{} would change too", title(now))));
+                    return Some(whole(format!("{} would change too", now.title())));
                 }
             }
             (Some((object, _)), _) | (None, Some((object, _))) => {
-                let message = format!("{} would come, go or move too", title(object));
+                let message = format!("{} would come, go or move too", object.title());
                 return Some(whole(message));
             }
         }
@@ -130,11 +130,4 @@ fn whole(message: String) -> Problem {
 fn difference(object: &Rendered, wanted: &Value) -> Option<FieldPath> {
     let built = without_namespace(object.node.to_value());
     first_gap(&built, &without_namespace(wanted.clone()))
-}
-
-fn title(object: &Rendered) -> String {
-    match object.namespace() {
-        Some(namespace) => format!("{} {namespace}/{}", object.id.kind, object.id.name),
-        None => format!("{} {}", object.id.kind, object.id.name),
-    }
 }

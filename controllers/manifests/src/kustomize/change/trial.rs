@@ -185,10 +185,7 @@ impl Trial<'_> {
 }
 
 fn moved(object: &Rendered, is_wished: bool) -> String {
-    let title = match object.namespace() {
-        Some(namespace) => format!("{} {namespace}/{}", object.id.kind, object.id.name),
-        None => format!("{} {}", object.id.kind, object.id.name),
-    };
+    let title = object.title();
     match is_wished {
         true => format!("the build would not make {title} what it is"),
         false => format!("the edit would change {title} too"),

@@ -59,9 +59,10 @@ pub(super) fn explain_made(
     Ok(Explanation {
         supplier: at.map(|at| Supplier {
             kind: kind_of(supplies[at].as_ref()),
-            path: supplies[at]
-                .as_ref()
-                .map_or_else(|| made_path(folder, made), |supply| supply.path.clone()),
+            path: supplies[at].as_ref().map_or_else(
+                || folder.kustomization_of(&made.root),
+                |supply| supply.path.clone(),
+            ),
             line: supplies[at].as_ref().map_or(1, |supply| supply.line),
             field: differences[at].field.clone(),
         }),
@@ -81,14 +82,6 @@ fn blamed(refusal: &Refusal, supplies: &[Option<Supply>]) -> Option<usize> {
     };
     let found = supplies.iter().position(is_there);
     found.or((!supplies.is_empty()).then_some(0))
-}
-
-fn made_path(folder: AcceptedFolder<'_>, made: &Made) -> model::RepoPath {
-    let reader = folder.graph().get(&made.root);
-    reader.map_or_else(
-        || crate::kustomize::file_in(&made.root),
-        |reader| reader.path.clone(),
-    )
 }
 
 fn kind_of(supply: Option<&Supply>) -> SupplierKind {

@@ -1,11 +1,13 @@
 //! Tries a change out: the same plan once more, over a tree or a policy that has it.
 
-use model::{Content, ContentId, Contents, FileEntry, FileTree, Files, ReadError, RepoPath};
-use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
+
+use model::{FileTree, ReadError, RepoPath};
 
 use super::super::intent::Intent;
 use super::super::policy::{Mode, Policy};
 use crate::folder::{Folder, Joining};
+use crate::kustomize::overlay::Overlay;
 
 /// Answers whether changes help, without making them.
 pub(super) struct Trial<'a> {
@@ -15,14 +17,6 @@ pub(super) struct Trial<'a> {
     folder: Folder,
     joining: Joining,
     answered: Option<(RepoPath, String, usize)>,
-}
-
-/// A tree in which one file is another one.
-struct Changed<'a> {
-    files: Files,
-    id: ContentId,
-    bytes: Vec<u8>,
-    others: &'a dyn Contents,
 }
 
 impl<'a> Trial<'a> {
@@ -43,7 +37,7 @@ impl<'a> Trial<'a> {
         text: &str,
         wish: &Intent,
     ) -> Result<bool, ReadError> {
-        let changed = Changed::new(self.tree, path, text);
+        let changed = changed(self.tree, path, text);
         self.helps(changed.tree(), self.policy, wish)
     }
 
@@ -77,7 +71,7 @@ impl<'a> Trial<'a> {
         {
             return Ok(*count);
         }
-        let changed = Changed::new(self.tree, path, text);
+        let changed = changed(self.tree, path, text);
         self.folder.update(changed.tree(), &self.joining)?;
         let count = self.folder.accept().err().map_or(0, |issues| issues.len());
         self.answered = Some((path.clone(), text.to_owned(), count));
@@ -85,40 +79,10 @@ impl<'a> Trial<'a> {
     }
 }
 
-impl<'a> Changed<'a> {
-    fn new(tree: FileTree<'a>, path: &RepoPath, text: &str) -> Self {
-        let id = ContentId::new(&Sha256::digest(text));
-        let executable = match tree.files.get(path) {
-            Some(FileEntry::Regular { executable, .. }) => *executable,
-            Some(FileEntry::Symlink | FileEntry::Submodule) | None => false,
-        };
-        let mut files = tree.files.clone();
-        let entry = FileEntry::Regular {
-            content: id,
-            executable,
-        };
-        files.put(path, entry);
-        Self {
-            files,
-            id,
-            bytes: text.as_bytes().to_vec(),
-            others: tree.contents,
-        }
-    }
-
-    fn tree(&self) -> FileTree<'_> {
-        FileTree {
-            files: &self.files,
-            contents: self,
-        }
-    }
-}
-
-impl Contents for Changed<'_> {
-    fn read(&self, id: &ContentId) -> Result<Content, ReadError> {
-        if *id == self.id {
-            return Ok(Content::Bytes(self.bytes.as_slice().into()));
-        }
-        self.others.read(id)
-    }
+/// Lays one file over a tree.
+fn changed<'t>(tree: FileTree<'t>, path: &RepoPath, text: &str) -> Overlay<'t> {
+    Overlay::new(
+        tree,
+        &BTreeMap::from([(path.clone(), Some(text.as_bytes().to_vec()))]),
+    )
 }
