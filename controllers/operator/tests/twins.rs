@@ -115,13 +115,14 @@ fn preview_deed_and_branch_writer_make_the_same_tree() {
 
 #[test]
 fn preview_deed_and_branch_writer_make_the_same_tree_of_what_is_built() {
-    let all: [(&str, Vec<built::Row>); 7] = [
+    let all: [(&str, Vec<built::Row>); 8] = [
         ("images", built::images()),
         ("replicas", built::replicas()),
         ("generators", built::generators()),
         ("context", built::context()),
         ("namespaces", built::namespaces()),
         ("listing", built::listing()),
+        ("absence", built::absence()),
         ("mixed", built::mixed()),
     ];
     let wanted = wanted();

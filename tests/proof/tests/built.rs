@@ -47,6 +47,11 @@ fn rg_2_documents_come_and_go_with_the_lists_that_name_them() -> Result<()> {
 }
 
 #[test]
+fn dp_1_what_has_no_document_goes_by_what_makes_it_or_by_a_patch() -> Result<()> {
+    prove(&built::absence())
+}
+
+#[test]
 fn e8_any_change_of_any_folder_is_built_to_what_is_live_or_refused() -> Result<()> {
     prove(&built::mixed())
 }

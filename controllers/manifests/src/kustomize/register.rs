@@ -26,6 +26,8 @@ pub enum Unlistable {
 
 /// The list of the files and folders that are built.
 pub(super) const RESOURCES: &str = "resources";
+/// The older list, which adds to the first one.
+const BASES: &str = "bases";
 
 /// Returns the kustomization that has to list a file: the nearest one above it, in what may be written (RG-1, RG-4).
 pub fn governing<'g>(
@@ -85,14 +87,22 @@ pub fn relist(
                 serde_json::from_value(list.clone()).map_err(|_| Unlistable::NoList(RESOURCES))?
             }
         };
+        let is_gone = |entry: &str| remove.iter().any(|file| leads_to(folder, entry, file));
+        let mut loses_bases = false;
+        if let Some(Value::Array(bases)) = fields.get_mut(BASES) {
+            let before = bases.len();
+            bases.retain(|entry| !entry.as_str().is_some_and(is_gone));
+            loses_bases = bases.is_empty() && before > 0;
+        }
         let mut entries = old.clone();
-        entries.retain(|entry| !remove.iter().any(|file| leads_to(folder, entry, file)));
+        entries.retain(|entry| !is_gone(entry));
         for file in add {
             if !entries.iter().any(|entry| leads_to(folder, entry, file)) {
                 insert(&mut entries, spelled_alike(&old, spell(folder, file)));
             }
         }
-        if entries != old {
+        // Kustomize takes an empty list of resources for a list, and one of bases for none.
+        if entries != old || loses_bases {
             fields.insert(RESOURCES.to_owned(), json!(entries));
         }
         Ok(())
@@ -258,6 +268,15 @@ mod tests {
         let none = relisted(&one, &[], &["live/app/b.yaml"]);
         let value = yaml::values(&none).unwrap().remove(0);
         assert_eq!(value, json!({"resources": []}), "{none}");
+    }
+
+    #[test]
+    fn dl_6_a_file_among_the_bases_is_forgotten_as_well() {
+        let before = "bases:\n- ../base\n- a.yaml\nresources: [b.yaml]\n";
+        let after = relisted(before, &[], &["live/app/a.yaml", "live/app/b.yaml"]);
+        assert_eq!(after, "bases:\n- ../base\nresources: []\n");
+        let after = relisted("bases: [a.yaml]\n", &[], &["live/app/a.yaml"]);
+        assert_eq!(after, "bases: []\nresources: []\n");
     }
 
     #[test]

@@ -56,6 +56,17 @@ fn st_13_a_kustomization_lives_in_every_spelling() {
 }
 
 #[test]
+fn dl_6_a_file_among_the_bases_goes_with_its_entry() {
+    let mut bed = folder("namespace: demo\nbases: [all.yaml]\nresources: [web.yaml]\n");
+    bed.apply(&[removal("a"), removal("b")]);
+    assert_eq!(bed.find("apps/all.yaml"), None);
+    assert_eq!(
+        bed.text(ROOT),
+        "namespace: demo\nbases: []\nresources: [web.yaml]\n"
+    );
+}
+
+#[test]
 fn st_13_entries_are_edited_in_every_spelling() {
     for (entries, tag) in [
         (

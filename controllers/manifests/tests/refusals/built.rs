@@ -1,10 +1,10 @@
 //! What refuses one object of a folder that is built with kustomize.
 
-use manifests::Placement;
+use manifests::{Intent, Placement};
 use model::{IssueKind, RefusalCode, Sensitivity};
 
 use crate::row::{CONF, Row};
-use crate::support::Bed;
+use crate::support::{Bed, id};
 
 const ROOT: &str = "apps/kustomization.yaml";
 const DOCUMENT: &str = "apps/conf.yaml";
@@ -26,7 +26,14 @@ spec:
 ";
 
 pub(crate) fn rows() -> Vec<Row> {
-    let parts = [supplied(), shared(), generated(), texts(), places()];
+    let parts = [
+        supplied(),
+        shared(),
+        generated(),
+        removed(),
+        texts(),
+        places(),
+    ];
     parts.into_iter().flatten().collect()
 }
 
@@ -304,6 +311,44 @@ fn generated() -> Vec<Row> {
         .line("a=one")
         .field("data.a")
         .mended(generator("  envs: [a.env]")),
+    ]
+}
+
+/// Objects that go while something is only for them.
+fn removed() -> Vec<Row> {
+    let two = |more: &str| {
+        let text = format!("namespace: demo\nresources: [conf.yaml, web.yaml]\n{more}");
+        move |bed: &mut Bed| {
+            bed.put(ROOT, &text);
+            bed.put(DOCUMENT, &document());
+            bed.put("apps/web.yaml", WEB);
+        }
+    };
+    let web_goes = || Intent::Remove {
+        id: id("apps", "deployments", "web"),
+    };
+    let given = two("patches: [{path: patch.yaml}]\n");
+    let patched = move |bed: &mut Bed| {
+        given(bed);
+        let patch = WEB.replace("replicas: 3", "paused: true");
+        bed.put("apps/patch.yaml", patch.split("  template").next().unwrap());
+    };
+    let given = two("");
+    let unpatched = move |bed: &mut Bed| {
+        given(bed);
+        bed.remove("apps/patch.yaml");
+    };
+    vec![
+        refused(
+            IssueKind::OrphansBuildEntry,
+            "an object that goes while a patch is only for it",
+        )
+        .also(web_goes)
+        .given(patched)
+        .at(ROOT)
+        .line("patch.yaml")
+        .field("patches")
+        .mended(unpatched),
     ]
 }
 

@@ -115,9 +115,9 @@ fn other_home_of_issue(issue: IssueKind) -> Option<&'static str> {
         | IssueKind::PlaintextSensitive
         | IssueKind::WriteEscapesScope
         | IssueKind::WriteFanIn
+        | IssueKind::OrphansBuildEntry
         | IssueKind::KustomizeRenderRefused
         | IssueKind::UnplaceableEdit => None,
-        IssueKind::OrphansBuildEntry => Some("removals of kustomize folders"),
         IssueKind::UnresolvedKrm | IssueKind::OutOfScope => Some("the offline commands"),
     }
 }

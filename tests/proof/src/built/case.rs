@@ -96,6 +96,8 @@ pub enum Supplier {
     Content,
     /// A document that comes or goes, with the list that names it.
     List,
+    /// A patch that takes an object away.
+    DeletePatch,
     /// Several of them.
     Mixed,
 }
@@ -218,6 +220,7 @@ impl Supplier {
             Self::EnvLine => "env line",
             Self::Content => "file",
             Self::List => "document and list",
+            Self::DeletePatch => "delete patch",
             Self::Mixed => "any of them",
         }
     }

@@ -98,6 +98,15 @@ pub(super) struct Generator {
     keys: Vec<(String, Source, String)>,
 }
 
+impl Generator {
+    /// Returns the files that it reads.
+    pub(super) fn inputs(&self) -> impl Iterator<Item = &str> {
+        let keys = self.keys.iter();
+        keys.filter(|(_, source, _)| *source != Source::Literal)
+            .map(|(.., path)| path.as_str())
+    }
+}
+
 fn one_line(dice: &mut Dice) -> Value {
     match dice.below(4) {
         0 => sentence(dice).into(),

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::Row;
 use super::case::{Case, Promise, Supplier};
 use super::context::newcomer;
-use super::draft::{Draft, Put, ROOT};
+use super::draft::{Draft, ROOT};
 use super::generators::generator;
 use super::images::{Subject, tag};
 use super::replicas::name_of;
@@ -44,8 +44,7 @@ pub fn rows() -> Vec<Row> {
 }
 
 /// Puts one construct of each kind into a folder, or not.
-fn constructs(draft: &mut Draft<'_>) -> Option<Vec<Put>> {
-    let mut puts = Vec::new();
+fn constructs(draft: &mut Draft<'_>) -> Option<()> {
     for _ in 0..2 + draft.dice.below(3) {
         let (_, value, reference) = Subject::draw(draft)?;
         let name = name_of(&value);
@@ -72,12 +71,11 @@ fn constructs(draft: &mut Draft<'_>) -> Option<Vec<Put>> {
                 json!({"metadata": {"annotations": {"example.com/patched": word(draft.dice)}}});
             draft.patch(ROOT, &put, &body);
         }
-        puts.push(put);
     }
     for _ in 0..draft.dice.below(3) {
         let kind = Kind::draw(draft.dice);
         let value = draft.object(kind);
-        puts.push(draft.put(value));
+        draft.put(value);
     }
     if draft.dice.once_in(2) {
         generator(draft, ROOT, 1, true, true);
@@ -87,7 +85,7 @@ fn constructs(draft: &mut Draft<'_>) -> Option<Vec<Put>> {
         let entry = json!({"pairs": pairs, "includeSelectors": draft.dice.once_in(2)});
         draft.entry(ROOT, "labels", entry);
     }
-    Some(puts)
+    Some(())
 }
 
 /// Changes an object in any way.
@@ -107,10 +105,7 @@ fn changed(was: &Value, dice: &mut Dice) -> Option<Value> {
 
 fn whatever(mut draft: Draft<'_>) -> Option<Case> {
     draft.surroundings();
-    let puts = constructs(&mut draft)?;
-    // What is inherited or generated has no document that goes with it.
-    let own = puts.iter().filter(|put| put.path.starts_with("live/"));
-    let own: Vec<String> = own.map(|put| name_of(&put.value)).collect();
+    constructs(&mut draft)?;
     let new = draft.dice.once_in(3).then(|| newcomer(&mut draft));
     let mut dice = draft.dice.clone();
     let dice = &mut dice;
@@ -118,7 +113,7 @@ fn whatever(mut draft: Draft<'_>) -> Option<Case> {
     case.is_open = true;
     for was in case.before.clone() {
         match dice.below(6) {
-            0 if own.contains(&name_of(&was)) => case.goes(&was, OPEN),
+            0 => case.goes(&was, OPEN),
             1 | 2 => {
                 if let Some(is) = changed(&was, dice) {
                     case.becomes(&was, is, OPEN, dice);

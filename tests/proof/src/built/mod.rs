@@ -6,6 +6,7 @@
 //! order: [`case`] is what happens, [`draft`] makes a folder in many hands, [`judge`] compares, [`table`] runs and
 //! counts. The rows themselves stand in one file for each section of the contract.
 
+mod absence;
 mod context;
 mod generators;
 mod images;
@@ -22,6 +23,7 @@ pub mod table;
 use crate::dice::Dice;
 use case::Case;
 
+pub use absence::rows as absence;
 pub use context::rows as context;
 pub use generators::rows as generators;
 pub use images::rows as images;
