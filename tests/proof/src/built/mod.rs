@@ -32,6 +32,21 @@ pub use mixed::rows as mixed;
 pub use namespaces::rows as namespaces;
 pub use replicas::rows as replicas;
 
+/// Returns every row.
+pub fn all() -> Vec<Row> {
+    let sections = [
+        images(),
+        replicas(),
+        generators(),
+        context(),
+        namespaces(),
+        listing(),
+        absence(),
+        mixed(),
+    ];
+    sections.concat()
+}
+
 /// One line of the contract.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {

@@ -173,6 +173,9 @@ impl fmt::Display for Table {
             )?;
         }
         let all: usize = shares.values().sum();
+        let edits: usize = self.lines.iter().map(|line| line.edits).sum();
+        let share = 100 * all / edits.max(1);
+        writeln!(f, "accepted {all} of {edits} edits ({share} %)")?;
         let shares: Vec<String> = shares
             .iter()
             .map(|(supplier, count)| {
