@@ -45,6 +45,8 @@ struct Server {
     branches: BTreeMap<BranchName, CommitId>,
     next: Push,
     pushes: usize,
+    /// How many more fetches it serves; nothing where it serves all.
+    fetches: Option<usize>,
     _folder: TempDir,
 }
 
@@ -108,7 +110,15 @@ impl Remote for Line {
         _: &CommitId,
         _: Option<&CommitId>,
     ) -> Result<(), RemoteError> {
-        let server = self.0.lock().unwrap();
+        let mut server = self.0.lock().unwrap();
+        match &mut server.fetches {
+            Some(0) => {
+                let text = "no more".to_owned();
+                return Err(RemoteError::HostSaid { text });
+            }
+            Some(left) => *left -= 1,
+            None => {}
+        }
         server
             .packs
             .iter()
@@ -174,7 +184,7 @@ struct Scene {
     line: Line,
     keyring: Keys,
     workshop: Workshop,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Scene {
@@ -189,6 +199,7 @@ impl Scene {
             branches: BTreeMap::new(),
             next: Push::Takes,
             pushes: 0,
+            fetches: None,
             _folder: server_folder,
         };
         let line = Line(Arc::new(Mutex::new(server)));
@@ -214,7 +225,7 @@ impl Scene {
             line,
             keyring,
             workshop,
-            _folder: folder,
+            folder,
         }
     }
 
@@ -473,6 +484,45 @@ fn an_unanswered_push_that_landed_below_a_peers_commit_is_found_and_not_made_aga
             server.file("apps/team-a/configmaps/x.yaml"),
             document("x", "3", "# the peer")
         );
+    });
+}
+
+#[test]
+fn a_store_that_has_grown_is_begun_anew_and_stays_where_that_fails() {
+    let mut scene = Scene::with_document();
+    let apps = target("apps");
+    let look = || CycleRequest {
+        look: true,
+        ..request(&[&target("apps")], Vec::new())
+    };
+    assert_eq!(scene.run(look()).fault, None);
+    let folder = scene.folder.path().join("store");
+    let mark = folder.join("mark");
+    std::fs::write(&mark, "of the first store").unwrap();
+    scene.server(|server| {
+        for round in 0..120 {
+            server.commit("peer.txt", &format!("{round}\n"));
+        }
+        server.fetches = Some(1);
+    });
+    assert_eq!(scene.run(look()).fault, None, "the look itself is served");
+    assert!(mark.exists());
+
+    scene.server(|server| server.fetches = None);
+    let outcome = scene.run(request(&[&apps], vec![draft(1, &apps, upsert("x", "2"))]));
+    assert_eq!(outcome.fault, None);
+    assert_eq!(outcome.published.unwrap().through, WriteId(1));
+    assert!(!mark.exists());
+    assert!(!folder.join("renewed").exists() && !folder.with_extension("renewed").exists());
+
+    let outcome = scene.run(request(&[&apps], vec![draft(2, &apps, upsert("x", "3"))]));
+    assert_eq!(outcome.published.unwrap().through, WriteId(2));
+    scene.server(|server| {
+        assert_eq!(
+            server.file("apps/team-a/configmaps/x.yaml"),
+            document("x", "3", "# note")
+        );
+        assert_eq!(server.file("peer.txt"), "119\n");
     });
 }
 

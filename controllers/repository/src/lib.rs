@@ -6,7 +6,7 @@
 //!
 //! It deliberately does not decide when to fetch, what to write, or when to try again; outcomes and
 //! errors are typed so that the caller can. It never starts another program, and it reads no
-//! configuration file of the machine it runs on. Not here yet: SSH, signatures, store renewal.
+//! configuration file of the machine it runs on. Not here yet: SSH, signatures.
 //!
 //! Reading order: [`endpoint`] and [`credential`] (how a host is reached), [`advertisement`] (what it
 //! says), [`remote`] (what may be asked of it and how that ends), `wire` (the protocol without I/O),

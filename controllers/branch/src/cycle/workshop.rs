@@ -20,6 +20,9 @@ use crate::state::{BranchIdentity, PendingWrite, WriteId};
 /// How often one cycle plans again because the branch moved before its push arrived.
 const ATTEMPTS: u32 = 3;
 
+/// The name of a store that is about to take the place of another.
+const RENEWED: &str = "renewed";
+
 /// Knows which kinds the cluster of a target serves.
 pub trait Catalogs: Send + Sync {
     /// Returns the kinds, as they are known now.
@@ -181,6 +184,9 @@ impl Workshop {
         };
         let result = cycle.work();
         cycle.forget_folders();
+        if result.is_ok() && cycle.pending.is_empty() {
+            cycle.shop.renew_worn_store();
+        }
         let mut outcome = cycle.outcome;
         if let Err(fault) = result {
             if fault.kind == PublicationFault::Store {
@@ -215,6 +221,43 @@ impl Workshop {
 
     pub(super) fn opened_store(&mut self) -> Result<&mut Store, Fault> {
         self.store.as_mut().ok_or_else(store_is_closed)
+    }
+
+    /// Begins a new store in place of one that has grown too much: nothing in a store is ever collected. The old one
+    /// stays until the new one holds what is built on, so a remote that cannot be reached takes nothing away.
+    fn renew_worn_store(&mut self) {
+        let (Some(store), Some(ground)) = (&self.store, &self.ground) else {
+            return;
+        };
+        let Some(root) = ground.root.clone().filter(|_| store.is_worn()) else {
+            return;
+        };
+        let branch = self.identity.key.clone();
+        match self.fetch_beside(store.object_format(), &root) {
+            Ok(()) => tracing::info!(%branch, "the local store had grown and was begun anew"),
+            Err(fault) => {
+                tracing::warn!(%branch, "cannot begin a new local store: {}", fault.message);
+            }
+        }
+    }
+
+    /// Fetches a commit into a new store and takes that one from now on.
+    fn fetch_beside(&mut self, format: ObjectFormat, root: &CommitId) -> Result<(), Fault> {
+        let beside = self.folder.join(RENEWED);
+        remove_folder(&beside)?;
+        let mut renewed = Store::create(&beside, format).map_err(|error| from_store(&error))?;
+        let fetched = self.remote.fetch(&mut renewed, root, None);
+        fetched.map_err(|error| from_remote(&error))?;
+        drop(renewed);
+        self.projection = None;
+        self.store = None;
+        // Out of the old folder first, so that there is one store of this name at any time, or none.
+        let aside = self.folder.with_extension(RENEWED);
+        remove_folder(&aside)?;
+        move_folder(&beside, &aside)?;
+        remove_folder(&self.folder)?;
+        move_folder(&aside, &self.folder)?;
+        self.open_store(format).map(drop)
     }
 
     pub(super) fn drop_store(&mut self) {
@@ -418,6 +461,16 @@ fn contended(message: String) -> Fault {
         not_before: None,
         unanswered: None,
     }
+}
+
+fn move_folder(from: &Path, to: &Path) -> Result<(), Fault> {
+    std::fs::rename(from, to).map_err(|error| {
+        store_fault(format!(
+            "cannot move the local store {} to {}: {error}",
+            from.display(),
+            to.display()
+        ))
+    })
 }
 
 fn remove_folder(folder: &Path) -> Result<(), Fault> {

@@ -1,8 +1,9 @@
 //! The local object store of one branch: a bare directory without a worktree, a cache and nothing more.
 //!
 //! `objects` reads and checks objects and holds those that are not on disk yet, `tree_edit` makes new
-//! trees, `commit` encodes commits, `pack` packs objects for sending, a large tree as its `delta`, `history` walks commits. Nothing here
-//! keeps a secret or the address of a remote, and no configuration outside the directory is read.
+//! trees, `commit` encodes commits, `pack` packs objects for sending, a large tree as its `delta`, `history` walks
+//! commits, `wear` says when a store has grown so much that a new one is better. Nothing here keeps a secret or the
+//! address of a remote, and no configuration outside the directory is read.
 
 mod commit;
 mod delta;
@@ -11,7 +12,9 @@ mod history;
 mod objects;
 mod pack;
 mod tree_edit;
+mod wear;
 
+use std::cell::Cell;
 use std::fs;
 use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
@@ -36,6 +39,7 @@ pub(crate) use objects::{Base, Objects, object_id};
 pub use pack::Pack;
 pub(crate) use pack::Receiver;
 pub use tree_edit::TreeEdit;
+use wear::Wear;
 
 /// The one ref of a store: what the next process builds on. It also makes `git fsck` on the directory readable.
 const BASE_REF: &str = "refs/reverser/base";
@@ -55,6 +59,7 @@ pub struct Store {
     snapshots: Snapshots,
     /// The last accepted commit, while it waits to be written.
     waiting: Option<CommitId>,
+    wear: Cell<Wear>,
 }
 
 impl std::fmt::Debug for Store {
@@ -105,6 +110,7 @@ impl Store {
             objects,
             snapshots: Snapshots::default(),
             waiting: None,
+            wear: Cell::new(Wear::of(&packs_of(dir))),
         };
         store.objects.check_present()?;
         // A store has one owner, so a lock is what a killed process left behind.
@@ -126,6 +132,12 @@ impl Store {
     /// Returns where the store is.
     pub fn dir(&self) -> &Path {
         self.objects.dir()
+    }
+
+    /// Says whether the store has grown so much since its first fetch that a new one is smaller and faster. Nothing
+    /// in it is ever collected: it holds one commit with its tree and what came since.
+    pub fn is_worn(&self) -> bool {
+        self.wear.get().is_much()
     }
 
     /// Returns the hash that the store names its objects by.
@@ -190,8 +202,8 @@ impl Store {
     pub fn take_pack(&mut self, pack: &Pack) -> Result<(), StoreError> {
         let bytes = pack.encode(Receiver::HasBases)?;
         let never = AtomicBool::new(false);
-        self.write_pack(&mut bytes.as_slice(), &mut gix::progress::Discard, &never)
-            .map_err(|error| self.write_error("taking a pack", &error))
+        let written = self.write_pack(&mut bytes.as_slice(), &mut gix::progress::Discard, &never);
+        written.map_err(|error| self.write_error("taking a pack", &error))
     }
 
     /// Takes the commits of an attempt that the remote has accepted, so that later work can build on them. They
@@ -264,7 +276,7 @@ impl Store {
     ) -> gix::Result<()> {
         let written = gix_pack::Bundle::write_to_directory(
             pack,
-            Some(&self.dir().join("objects").join("pack")),
+            Some(&packs_of(self.dir())),
             progress,
             interrupt,
             Some(self.repository.objects.clone()),
@@ -280,6 +292,12 @@ impl Store {
         // The mark protects a pack from garbage collection, which a store does not have.
         if let Some(keep) = written.keep_path {
             fs::remove_file(keep).map_err(gix::Error::from_error)?;
+        }
+        if let Some(pack) = written.data_path {
+            let bytes = fs::metadata(pack).map_err(gix::Error::from_error)?.len();
+            let mut wear = self.wear.get();
+            wear.note_pack(bytes);
+            self.wear.set(wear);
         }
         Ok(())
     }
@@ -320,6 +338,11 @@ impl Contents for Store {
     fn read(&self, id: &ContentId) -> Result<Content, ReadError> {
         snapshot::content(&self.objects, id)
     }
+}
+
+/// Returns where the packs of a store are.
+fn packs_of(dir: &Path) -> PathBuf {
+    dir.join("objects").join("pack")
 }
 
 fn hash_of(format: ObjectFormat) -> gix::hash::Kind {
