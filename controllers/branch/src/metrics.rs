@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use board::metrics::{Family, FamilySpec, RegisterError, Registrar};
 use board::{BranchView, DirectoryReader, IntakeState, ProvedBy, Publication};
-use model::{GitBranchKey, GitProviderKey, ResourceId, TargetKey};
+use model::{GitBranchKey, GitProviderKey, TargetKey, TypeId};
 use prometheus::{Histogram, IntCounter};
 
+use crate::cycle::tally::placement_refusal;
 use crate::cycle::{CycleOutcome, DraftResult, Verdict};
-use crate::state::WriteSource;
+use crate::state::{Draft, DraftKind, WriteSource};
 
 const COMMITS: FamilySpec<6> = FamilySpec {
     name: "git_commits_total",
@@ -67,8 +68,67 @@ const DOCUMENTS: FamilySpec<5> = FamilySpec {
         "resource",
         "outcome",
     ],
-    meaning: "Documents that were decided: written, refused or retained.",
+    meaning: "Documents that were decided: written, deleted_live (the object was seen to go), deleted_sweep (a \
+              snapshot lacks it), unchanged, refused or retained.",
     act: "Refused ones grow: kubectl describe the GitTarget says why and what to do.",
+};
+const PLACEMENTS: FamilySpec<5> = FamilySpec {
+    name: "placements_total",
+    labels: [
+        "gittarget_namespace",
+        "gittarget_name",
+        "group",
+        "resource",
+        "source",
+    ],
+    meaning: "New documents by what chose their place: by_type, default, kustomize_root or builtin.",
+    act: "builtin grows where you have a layout of your own: declare it in spec.placement.",
+};
+const PLACEMENT_REFUSALS: FamilySpec<5> = FamilySpec {
+    name: "placement_refusals_total",
+    labels: [
+        "gittarget_namespace",
+        "gittarget_name",
+        "group",
+        "resource",
+        "reason",
+    ],
+    meaning: "Objects that were not written because no place is right for them, by reason.",
+    act: "When it grows: kubectl describe the GitTarget says which object and what to change.",
+};
+const LISTINGS: FamilySpec<3> = FamilySpec {
+    name: "placement_kustomization_entries_total",
+    labels: ["gittarget_namespace", "gittarget_name", "outcome"],
+    meaning: "New files of kustomize folders by what became of their entry in resources: added, no_change (listed \
+              already) or failed (the list could not be changed, and the file was not written).",
+    act: "failed grows: kubectl describe the GitTarget names the kustomization; change its list by hand.",
+};
+const COMMIT_FAILURES: FamilySpec<6> = FamilySpec {
+    name: "git_commit_failures_total",
+    labels: [
+        "gitbranch_namespace",
+        "gitbranch_name",
+        "provider_namespace",
+        "provider_name",
+        "kind",
+        "reason",
+    ],
+    meaning: "Commit windows and snapshots (kind window or resync) of which nothing could be written (reason \
+              refused).",
+    act: "When it grows: kubectl describe the GitTarget says why and what to do.",
+};
+const FETCHES: FamilySpec<5> = FamilySpec {
+    name: "git_fetches_total",
+    labels: [
+        "gitbranch_namespace",
+        "gitbranch_name",
+        "provider_namespace",
+        "provider_name",
+        "reason",
+    ],
+    meaning: "Fetches by reason: initial, refresh (a look found new commits), moved (a push lost its race) or \
+              renewal (the local store had grown).",
+    act: "initial grows without a restart: the local store is lost or damaged again and again; look at the disk.",
 };
 const ENCRYPTIONS: FamilySpec<3> = FamilySpec {
     name: "secret_encryptions_total",
@@ -143,6 +203,11 @@ pub struct Metrics {
     push_retries: Family<IntCounter, 5>,
     cycle_seconds: Family<Histogram, 4>,
     documents: Family<IntCounter, 5>,
+    placements: Family<IntCounter, 5>,
+    placement_refusals: Family<IntCounter, 5>,
+    listings: Family<IntCounter, 3>,
+    commit_failures: Family<IntCounter, 6>,
+    fetches: Family<IntCounter, 5>,
     encryptions: Family<IntCounter, 3>,
     announcements_dropped: Family<IntCounter, 4>,
 }
@@ -171,6 +236,11 @@ impl Metrics {
             push_retries: registrar.counter(PUSH_RETRIES)?,
             cycle_seconds: registrar.histogram(CYCLE_SECONDS, SECONDS)?,
             documents: registrar.counter(DOCUMENTS)?,
+            placements: registrar.counter(PLACEMENTS)?,
+            placement_refusals: registrar.counter(PLACEMENT_REFUSALS)?,
+            listings: registrar.counter(LISTINGS)?,
+            commit_failures: registrar.counter(COMMIT_FAILURES)?,
+            fetches: registrar.counter(FETCHES)?,
             encryptions: registrar.counter(ENCRYPTIONS)?,
             announcements_dropped: registrar.counter(ANNOUNCEMENTS_DROPPED)?,
         })
@@ -244,7 +314,8 @@ fn count(value: usize) -> f64 {
 }
 
 impl BranchMetrics {
-    pub(crate) fn note_cycle(&self, outcome: &CycleOutcome, may_push: bool, took: Duration) {
+    /// Counts what one cycle came to.
+    pub fn note_cycle(&self, outcome: &CycleOutcome, may_push: bool, took: Duration) {
         let [branch_namespace, branch, provider_namespace, provider] = self.worker();
         if may_push {
             let family = &self.families.cycle_seconds;
@@ -269,6 +340,16 @@ impl BranchMetrics {
                 ])
                 .inc();
         }
+        for reason in &outcome.fetches {
+            let labels = [
+                branch_namespace,
+                branch,
+                provider_namespace,
+                provider,
+                reason.as_str(),
+            ];
+            self.families.fetches.with(labels).inc();
+        }
         if outcome.foreign {
             let family = &self.families.push_retries;
             family
@@ -283,11 +364,33 @@ impl BranchMetrics {
         }
     }
 
-    pub(crate) fn note_draft(&self, target: &TargetKey, result: &DraftResult) {
+    /// Counts what one draft came to.
+    pub fn note_draft(&self, draft: &Draft, result: &DraftResult) {
+        let nothing_landed = match result {
+            DraftResult::FolderRefused(_) => true,
+            DraftResult::Suspended => false,
+            DraftResult::Judged(verdict) => verdict.write.is_none() && !verdict.refused.is_empty(),
+        };
+        if nothing_landed {
+            let kind = match draft.kind {
+                DraftKind::Window { .. } => "window",
+                DraftKind::Resync(_) => "resync",
+            };
+            let [branch_namespace, branch, provider_namespace, provider] = self.worker();
+            let labels = [
+                branch_namespace,
+                branch,
+                provider_namespace,
+                provider,
+                kind,
+                "refused",
+            ];
+            self.families.commit_failures.with(labels).inc();
+        }
         let DraftResult::Judged(verdict) = result else {
             return;
         };
-        self.note_verdict(target, verdict);
+        self.note_verdict(draft.target_key(), verdict);
         if let Some(write) = &verdict.write {
             let source = match write.source {
                 WriteSource::Live => "live",
@@ -308,31 +411,48 @@ impl BranchMetrics {
     }
 
     fn note_verdict(&self, target: &TargetKey, verdict: &Verdict) {
-        let count = |id: &ResourceId, outcome: &str| {
-            let (group, resource) = (&*id.type_id.group, &*id.type_id.resource);
+        let of_type = |family: &Family<IntCounter, 5>, of: &TypeId, label: &str, count: u64| {
             let labels = [
                 target.namespace.as_str(),
                 target.name.as_str(),
-                group,
-                resource,
-                outcome,
+                &*of.group,
+                &*of.resource,
+                label,
             ];
-            self.families.documents.with(labels).inc();
+            family.with(labels).inc_by(count);
         };
-        verdict.refused.keys().for_each(|id| count(id, "refused"));
-        verdict
-            .write
-            .iter()
-            .flat_map(|write| &write.objects)
-            .for_each(|id| count(id, "written"));
-        verdict.retained.iter().for_each(|id| count(id, "retained"));
-        for reason in &verdict.sealed {
-            let labels = [
-                target.namespace.as_str(),
-                target.name.as_str(),
-                reason.as_str(),
-            ];
-            self.families.encryptions.with(labels).inc();
+        let of_target = |family: &Family<IntCounter, 3>, label: &str, count: u64| {
+            let labels = [target.namespace.as_str(), target.name.as_str(), label];
+            family.with(labels).inc_by(count);
+        };
+        let Metrics {
+            documents,
+            placements,
+            placement_refusals,
+            listings,
+            encryptions,
+            ..
+        } = &self.families;
+        for (id, refusal) in &verdict.refused {
+            of_type(documents, &id.type_id, "refused", 1);
+            if let Some(reason) = placement_refusal(refusal) {
+                of_type(placement_refusals, &id.type_id, reason, 1);
+            }
+        }
+        for id in &verdict.retained {
+            of_type(documents, &id.type_id, "retained", 1);
+        }
+        for ((of, became), count) in &verdict.tally.documents {
+            of_type(documents, of, became.as_str(), *count);
+        }
+        for ((of, source), count) in &verdict.tally.placements {
+            of_type(placements, of, source.as_str(), *count);
+        }
+        for (listing, count) in &verdict.tally.listings {
+            of_target(listings, listing.as_str(), *count);
+        }
+        for (reason, count) in &verdict.tally.sealed {
+            of_target(encryptions, reason.as_str(), *count);
         }
     }
 

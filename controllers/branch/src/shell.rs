@@ -245,7 +245,7 @@ impl BranchActor {
             metrics.note_cycle(&outcome, may_push, started.elapsed());
             for decided in &outcome.drafts {
                 if let Some(draft) = drafts.iter().find(|draft| draft.id == decided.id) {
-                    metrics.note_draft(draft.target_key(), &decided.result);
+                    metrics.note_draft(draft, &decided.result);
                 }
             }
             (workshop, outcome)

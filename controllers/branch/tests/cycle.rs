@@ -579,6 +579,142 @@ fn what_the_branch_holds_already_makes_no_commit_and_is_proved() {
     scene.server(|server| assert_eq!(server.pushes, 0));
 }
 
+/// What is counted of cycles, and what it came to since it was last asked.
+struct Counters {
+    metrics: branch::metrics::BranchMetrics,
+    registry: prometheus::Registry,
+    known: BTreeMap<String, f64>,
+}
+
+impl Counters {
+    fn new() -> Self {
+        let mut registrar = board::metrics::Registrar::new("test");
+        let directory = board::DirectoryWriter::new().reader();
+        let metrics = branch::metrics::Metrics::register(&mut registrar, &directory).unwrap();
+        let branch = GitBranchKey::new(namespace(), ObjectName::new("main").unwrap());
+        let provider = model::GitProviderKey::new(namespace(), ObjectName::new("host").unwrap());
+        Self {
+            metrics: metrics.of(&branch, &provider),
+            registry: registrar.finish().0,
+            known: BTreeMap::new(),
+        }
+    }
+
+    /// Counts a cycle as the shell does, and returns the series that grew with their last label.
+    fn of(&mut self, request: &CycleRequest, outcome: &CycleOutcome) -> Vec<String> {
+        self.metrics
+            .note_cycle(outcome, request.publish, std::time::Duration::ZERO);
+        for decided in &outcome.drafts {
+            let draft = request.drafts.iter().find(|draft| draft.id == decided.id);
+            self.metrics.note_draft(draft.unwrap(), &decided.result);
+        }
+        let mut grown = Vec::new();
+        for family in self.registry.gather() {
+            for series in family.get_metric() {
+                let labels = series.get_label().iter();
+                let name = family.name().trim_start_matches("test_").to_owned();
+                let of = |name: &str| labels.clone().find(|label| label.name() == name);
+                let label = ["outcome", "source", "reason", "author_kind"]
+                    .iter()
+                    .find_map(|name| of(name));
+                let Some(label) = label.filter(|_| name.ends_with("_total")) else {
+                    continue;
+                };
+                let key = format!("{name} {}", label.value());
+                let value = series.get_counter().get_value();
+                let before = self.known.insert(key.clone(), value).unwrap_or_default();
+                if value > before {
+                    grown.push(format!("{key} +{}", value - before));
+                }
+            }
+        }
+        grown
+    }
+}
+
+#[test]
+fn each_change_loss_and_refusal_raises_its_counters_by_one_and_no_other() {
+    let mut scene = Scene::with_document();
+    let apps = target("apps");
+    let mut counters = Counters::new();
+    let mut id = 0;
+    let mut run = |scene: &mut Scene, change: Change| {
+        id += 1;
+        let request = request(&[&apps], vec![draft(id, &apps, change)]);
+        let outcome = scene.run(request.clone());
+        counters.of(&request, &outcome)
+    };
+    const COMMITTED: [&str; 2] = [
+        "git_commits_total committer +1",
+        "git_pushes_total pushed +1",
+    ];
+    let with = |more: &[&str]| -> Vec<String> {
+        let mut all: Vec<String> = COMMITTED
+            .iter()
+            .chain(more)
+            .map(|it| (*it).to_owned())
+            .collect();
+        all.sort();
+        all
+    };
+    assert_eq!(
+        run(&mut scene, upsert("x", "2")),
+        with(&[
+            "git_documents_total written +1",
+            "git_fetches_total initial +1"
+        ])
+    );
+    assert_eq!(
+        run(&mut scene, upsert("x", "2")),
+        ["git_documents_total unchanged +1"]
+    );
+    assert_eq!(
+        run(&mut scene, upsert("new", "1")),
+        with(&[
+            "git_documents_total written +1",
+            "placements_total builtin +1"
+        ])
+    );
+    assert_eq!(
+        run(&mut scene, remove("new")),
+        with(&["git_documents_total deleted_live +1"])
+    );
+    scene.server(|server| server.next = Push::Loses("peer.txt", "1"));
+    assert_eq!(
+        run(&mut scene, upsert("x", "3")),
+        with(&[
+            "git_documents_total written +1",
+            "git_fetches_total moved +1"
+        ])
+    );
+    assert_eq!(
+        run(&mut scene, secret("b3JjaGlk")),
+        [
+            "git_commit_failures_total refused +1",
+            "git_documents_total refused +1"
+        ]
+    );
+    scene.server(|server| server.next = Push::TakesInSilence);
+    let silent = run(&mut scene, upsert("x", "4"));
+    assert_eq!(
+        silent,
+        [
+            "git_commits_total committer +1",
+            "git_documents_total written +1",
+            "git_pushes_total failed +1"
+        ]
+    );
+    // Nothing is known here of the push that was never answered, so its commit is somebody else's.
+    scene.server(|server| server.commit("apps/kustomization.yaml", "namePrefix: x-\n"));
+    assert_eq!(
+        run(&mut scene, upsert("x", "5")),
+        [
+            "git_commit_failures_total refused +1",
+            "git_fetches_total refresh +1"
+        ]
+    );
+}
+
 /// A Secret that was changed.
 fn secret(value: &str) -> Change {
     let object = serde_json::json!({

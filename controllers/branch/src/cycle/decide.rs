@@ -9,6 +9,7 @@ use model::{Change, FileTree, Files, FolderPath, Refusal, ResourceId};
 use repository::{StoreError, TreeEdit};
 
 use super::fault::{folder_refusal, from_store, store_is_closed};
+use super::tally::tally;
 use super::workshop::{Cycle, Workshop};
 use super::{DraftOutcome, DraftResult, Fault, FolderScan, Verdict};
 use crate::message::TargetConfig;
@@ -58,13 +59,13 @@ impl Cycle<'_> {
         }
         let retained = retained(&outcome);
         let refused = refused(&outcome);
-        let sealed = outcome.sealed.iter().map(|one| one.reason).collect();
+        let tally = tally(&draft.kind, &outcome);
         match self.make_write(draft, target, outcome) {
             Ok(write) => Ok(DraftResult::Judged(Box::new(Verdict {
                 write,
                 refused,
                 retained,
-                sealed,
+                tally,
             }))),
             Err((error, folder)) => refuse_folder(&error, &folder),
         }

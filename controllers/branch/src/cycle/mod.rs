@@ -9,18 +9,19 @@ mod decide;
 mod fault;
 mod projection;
 mod publish;
+pub(crate) mod tally;
 mod workshop;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use board::{FolderState, ParentView, ProvedBy, PublicationFault};
-use manifests::plan::SealReason;
 use model::{CommitId, Layout, Millis, Refusal, ResourceId, Signature, TargetKey};
 use serde::{Deserialize, Serialize};
 
 use crate::message::TargetConfig;
 use crate::state::{Draft, PendingWrite, WriteId};
+pub use tally::{DocumentOutcome, Tally};
 pub use workshop::{Catalogs, Keyring, Workshop};
 
 /// What one cycle is asked to do.
@@ -63,8 +64,35 @@ pub struct CycleOutcome {
     pub drafts: Vec<DraftOutcome>,
     /// What reached the remote.
     pub published: Option<Published>,
+    /// Why commits were fetched, once for each fetch.
+    pub fetches: Vec<FetchReason>,
     /// What went wrong.
     pub fault: Option<Fault>,
+}
+
+/// Why commits were fetched from the remote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FetchReason {
+    /// The local store was empty.
+    Initial,
+    /// A look, because one was due or asked for, found commits of somebody else.
+    Refresh,
+    /// A push found that the branch had moved.
+    Moved,
+    /// The local store had grown and was begun anew.
+    Renewal,
+}
+
+impl FetchReason {
+    /// Returns the text that metrics use.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Initial => "initial",
+            Self::Refresh => "refresh",
+            Self::Moved => "moved",
+            Self::Renewal => "renewal",
+        }
+    }
 }
 
 /// Where the branch is on the remote.
@@ -141,8 +169,8 @@ pub struct Verdict {
     pub refused: BTreeMap<ResourceId, Refusal>,
     /// Objects that are gone and whose documents the prune mode kept.
     pub retained: BTreeSet<ResourceId>,
-    /// Why each document that was encrypted was.
-    pub sealed: Vec<SealReason>,
+    /// What is counted of the rest.
+    pub tally: Tally,
 }
 
 /// What reached the remote.

@@ -13,7 +13,7 @@ use rand::Rng as _;
 use repository::{Attempt, ObjectFormat, Remote, Store};
 
 use super::fault::{from_read, from_remote, from_store, store_fault, store_is_closed};
-use super::{CycleOutcome, CycleRequest, Fault, Unanswered};
+use super::{CycleOutcome, CycleRequest, Fault, FetchReason, Unanswered};
 use crate::message::TargetConfig;
 use crate::state::{BranchIdentity, PendingWrite, WriteId};
 
@@ -137,6 +137,8 @@ pub(super) struct Cycle<'a> {
     pub pending: Vec<Arc<PendingWrite>>,
     /// Whether the remote was asked in this cycle.
     pub looked: bool,
+    /// Whether a push found the branch elsewhere.
+    pub has_moved: bool,
 }
 
 /// What a push came to, when nothing failed.
@@ -181,11 +183,12 @@ impl Workshop {
             outcome: CycleOutcome::default(),
             pending,
             looked: false,
+            has_moved: false,
         };
         let result = cycle.work();
         cycle.forget_folders();
-        if result.is_ok() && cycle.pending.is_empty() {
-            cycle.shop.renew_worn_store();
+        if result.is_ok() && cycle.pending.is_empty() && cycle.shop.renew_worn_store() {
+            cycle.outcome.fetches.push(FetchReason::Renewal);
         }
         let mut outcome = cycle.outcome;
         if let Err(fault) = result {
@@ -225,18 +228,23 @@ impl Workshop {
 
     /// Begins a new store in place of one that has grown too much: nothing in a store is ever collected. The old one
     /// stays until the new one holds what is built on, so a remote that cannot be reached takes nothing away.
-    fn renew_worn_store(&mut self) {
+    /// Says whether it did.
+    fn renew_worn_store(&mut self) -> bool {
         let (Some(store), Some(ground)) = (&self.store, &self.ground) else {
-            return;
+            return false;
         };
         let Some(root) = ground.root.clone().filter(|_| store.is_worn()) else {
-            return;
+            return false;
         };
         let branch = self.identity.key.clone();
         match self.fetch_beside(store.object_format(), &root) {
-            Ok(()) => tracing::info!(%branch, "the local store had grown and was begun anew"),
+            Ok(()) => {
+                tracing::info!(%branch, "the local store had grown and was begun anew");
+                true
+            }
             Err(fault) => {
                 tracing::warn!(%branch, "cannot begin a new local store: {}", fault.message);
+                false
             }
         }
     }
@@ -328,6 +336,7 @@ impl Cycle<'_> {
             match self.push()? {
                 Pushed::Landed => return Ok(()),
                 Pushed::Moved => {
+                    self.has_moved = true;
                     self.look()?;
                 }
             }
@@ -433,9 +442,14 @@ impl Cycle<'_> {
         if store.has(tip).map_err(|error| from_store(&error))? {
             return Ok(());
         }
-        remote
-            .fetch(store, tip, known)
-            .map_err(|error| from_remote(&error))
+        let fetched = remote.fetch(store, tip, known);
+        fetched.map_err(|error| from_remote(&error))?;
+        self.outcome.fetches.push(match known {
+            None => FetchReason::Initial,
+            Some(_) if self.has_moved => FetchReason::Moved,
+            Some(_) => FetchReason::Refresh,
+        });
+        Ok(())
     }
 
     /// A tip that is neither the one we knew nor one that we made is somebody else's.

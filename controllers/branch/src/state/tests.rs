@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::cycle::{
     CycleOutcome, CycleRequest, DraftOutcome, DraftResult, Fault, FolderScan, ProvedBase,
-    Published, Unanswered, Verdict,
+    Published, Tally, Unanswered, Verdict,
 };
 use crate::effect::Occurrence;
 use crate::message::{CommitWindow, TargetConfig};
@@ -282,7 +282,7 @@ impl World {
             outcome.drafts.push(DraftOutcome {
                 id: draft.id,
                 result: DraftResult::Judged(Box::new(Verdict {
-                    sealed: Vec::new(),
+                    tally: Tally::default(),
                     write: Some(write.clone()),
                     refused: BTreeMap::new(),
                     retained: self.retained.clone(),
@@ -438,7 +438,7 @@ fn what_a_job_refuses_under_settings_that_changed_meanwhile_is_asked_for_again()
                 write: None,
                 refused: BTreeMap::from([(id, refusal)]),
                 retained: BTreeSet::new(),
-                sealed: Vec::new(),
+                tally: Tally::default(),
             })),
         }],
         ..CycleOutcome::default()

@@ -66,6 +66,7 @@ pub use issue::{BuildError, Feature, Issue};
 pub use layout::{Layout, LayoutMode, RenderRoot, layout};
 pub use load::Reads;
 pub use object::{Home, Id, Origin};
+pub(crate) use parse::FILE_NAMES;
 
 use build::Builder;
 use graph::spelled;

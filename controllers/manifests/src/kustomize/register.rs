@@ -25,7 +25,7 @@ pub enum Unlistable {
 }
 
 /// The list of the files and folders that are built.
-pub(super) const RESOURCES: &str = "resources";
+pub(crate) const RESOURCES: &str = "resources";
 /// The older list, which adds to the first one.
 const BASES: &str = "bases";
 

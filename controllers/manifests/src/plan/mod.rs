@@ -52,8 +52,8 @@ pub use explain::{
 };
 pub use intent::{DecidedActions, DecidedRemoval, Intent, RemovalCause};
 pub use outcome::{
-    Counts, Decision, FileContent, FileEdit, FolderFacts, FolderVerdict, ObjectDecision, Outcome,
-    PlacementSource, Retained, RetainedReason, Scaled, SealReason, SealedObject,
+    Counts, Decision, FileContent, FileEdit, FolderFacts, FolderVerdict, Listing, ObjectDecision,
+    Outcome, PlacementSource, Retained, RetainedReason, Scaled, SealReason, SealedObject,
 };
 pub use policy::{Applier, Mode, Policy, PruneMode};
 pub use seal::{Encryption, Sealing};

@@ -1,11 +1,15 @@
 //! What a plan answers.
 
-use model::{ApplierOwner, FileTree, Layout, ReadError, Refusal, RepoPath, ResourceId};
+use std::collections::BTreeSet;
+
+use model::{ApplierOwner, FileTree, IssueKind, Layout, ReadError, Refusal, RepoPath, ResourceId};
 use sealing::SealedBytes;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::folder::{Document, Join};
+use crate::kustomize::FILE_NAMES;
+use crate::kustomize::register::RESOURCES;
 use crate::plan::{DecidedActions, Explanations};
 use crate::preview;
 
@@ -126,7 +130,7 @@ pub enum Decision {
 }
 
 /// What chose the path of a new document; the text is the label that placements are counted by (PL-18).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlacementSource {
     /// The template of the object's type.
@@ -147,6 +151,29 @@ impl PlacementSource {
             Self::Default => "default",
             Self::KustomizeRoot => "kustomize_root",
             Self::Builtin => "builtin",
+        }
+    }
+}
+
+/// Whether a kustomization lists a new file; the text is the label that metrics use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Listing {
+    /// An entry was added with the file.
+    Added,
+    /// It was listed before it was there.
+    NoChange,
+    /// The list could not be changed, so the file was not written.
+    Failed,
+}
+
+impl Listing {
+    /// Returns the text that metrics use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::NoChange => "no_change",
+            Self::Failed => "failed",
         }
     }
 }
@@ -290,7 +317,44 @@ impl FolderVerdict {
     }
 }
 
+/// Says whether an object is refused because a list of files could not be changed (RG-5).
+fn is_of_list(refusal: &Refusal) -> bool {
+    let field = refusal.at.as_ref().and_then(|at| at.field.as_deref());
+    refusal.issue == Some(IssueKind::NonEditableDocument) && field == Some(RESOURCES)
+}
+
 impl Outcome {
+    /// Says how each new document's file came to be listed by a kustomization; nothing where none governs the folder.
+    pub fn listings(&self) -> Vec<Listing> {
+        if self.layout == Layout::Plain {
+            return Vec::new();
+        }
+        let mut files = BTreeSet::new();
+        let mut listings = Vec::new();
+        for decided in &self.decisions {
+            match &decided.decision {
+                Decision::Created { path, .. } if files.insert(path) => {
+                    listings.push(match self.edits_list_of(path) {
+                        true => Listing::Added,
+                        false => Listing::NoChange,
+                    });
+                }
+                Decision::Refused(refusal) if is_of_list(refusal) => listings.push(Listing::Failed),
+                _ => {}
+            }
+        }
+        listings
+    }
+
+    /// Says whether a kustomization above a file is edited.
+    fn edits_list_of(&self, file: &RepoPath) -> bool {
+        self.edits.iter().any(|edit| {
+            let (folder, path) = (edit.path.parent(), edit.path.as_str());
+            let name = path.rsplit('/').next().unwrap_or(path);
+            FILE_NAMES.contains(&name) && folder.contains(file)
+        })
+    }
+
     /// Returns the refusals of single objects, by identity.
     pub fn refusals(&self) -> impl Iterator<Item = &Refusal> {
         self.decisions

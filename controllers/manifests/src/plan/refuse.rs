@@ -9,7 +9,7 @@ use model::{
 
 use crate::fidelity::Divergence;
 use crate::folder::{Document, Shadow};
-use crate::kustomize::register::Unlistable;
+use crate::kustomize::register::{RESOURCES, Unlistable};
 use crate::yaml::{EditError, FieldPath};
 
 /// The object must be encrypted, and nothing can encrypt it.
@@ -320,12 +320,16 @@ pub(crate) fn fan_in(kustomization: &RepoPath) -> Refusal {
 
 /// A file cannot be listed, so nobody would build it (RG-5).
 pub(crate) fn unlistable(kustomization: &RepoPath, problem: &Unlistable) -> Refusal {
-    of_build(
+    let mut refusal = of_build(
         IssueKind::NonEditableDocument,
         kustomization,
         format!("the list of files cannot be changed: {problem}"),
         "change resources by hand",
-    )
+    );
+    if let Some(at) = &mut refusal.at {
+        at.field = Some(RESOURCES.to_owned());
+    }
+    refusal
 }
 
 fn of_build(issue: IssueKind, kustomization: &RepoPath, message: String, remedy: &str) -> Refusal {

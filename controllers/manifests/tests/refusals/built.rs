@@ -362,6 +362,7 @@ fn texts() -> Vec<Row> {
         )
         .given(web("---"))
         .at(ROOT)
+        .field("resources")
         .mended(web("")),
         refused(
             IssueKind::NonEditableDocument,
