@@ -113,7 +113,9 @@ impl Cycle<'_> {
         };
         match self.shop.remote.push(&request) {
             PushOutcome::Landed { tip } => self.land(tip).map(|()| Pushed::Landed),
-            PushOutcome::Moved { .. } => Ok(Pushed::Moved),
+            PushOutcome::Moved { now, advertisement } => {
+                Ok(Pushed::Moved(now.map(|_| Box::new(advertisement))))
+            }
             PushOutcome::Refused { text } => Err(Fault {
                 kind: PublicationFault::PushRefused,
                 message: format!("the server refused the push: {text}"),

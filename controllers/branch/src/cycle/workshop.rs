@@ -10,7 +10,7 @@ use manifests::plan::Defaults;
 use manifests::{Encryption, Folder, Intent, Mode, Outcome, Policy, Sealing, TypeCatalog};
 use model::{CommitId, FileTree, FolderPath, Now, ServedType, TargetKey};
 use rand::Rng as _;
-use repository::{Attempt, ObjectFormat, Remote, Store};
+use repository::{Advertisement, Attempt, ObjectFormat, Remote, Store};
 
 use super::fault::{from_read, from_remote, from_store, store_fault, store_is_closed};
 use super::{CycleOutcome, CycleRequest, Fault, FetchReason, Unanswered};
@@ -18,7 +18,7 @@ use crate::message::TargetConfig;
 use crate::state::{BranchIdentity, PendingWrite, WriteId};
 
 /// How often one cycle plans again because the branch moved before its push arrived.
-const ATTEMPTS: u32 = 3;
+const ATTEMPTS: u32 = 5;
 
 /// The name of a store that is about to take the place of another.
 const RENEWED: &str = "renewed";
@@ -144,7 +144,9 @@ pub(super) struct Cycle<'a> {
 /// What a push came to, when nothing failed.
 pub(super) enum Pushed {
     Landed,
-    Moved,
+    /// The branch is elsewhere. The push session told where everything is, unless the branch is nowhere: then it also
+    /// matters what a reader sees.
+    Moved(Option<Box<Advertisement>>),
 }
 
 impl Workshop {
@@ -335,9 +337,12 @@ impl Cycle<'_> {
             }
             match self.push()? {
                 Pushed::Landed => return Ok(()),
-                Pushed::Moved => {
+                Pushed::Moved(told) => {
                     self.has_moved = true;
-                    self.look()?;
+                    match told {
+                        Some(advertisement) => self.stand_on(&advertisement)?,
+                        None => self.look()?,
+                    };
                 }
             }
         }
@@ -404,12 +409,13 @@ impl Cycle<'_> {
 
     /// Asks the remote where the branch is and fetches what is missing. Returns whether the ground moved.
     pub(super) fn look(&mut self) -> Result<bool, Fault> {
-        let advertisement = self
-            .shop
-            .remote
-            .look()
-            .map_err(|error| from_remote(&error))?;
-        let ground = super::publish::ground(&self.shop.identity, &advertisement);
+        let advertisement = self.shop.remote.look();
+        self.stand_on(&advertisement.map_err(|error| from_remote(&error))?)
+    }
+
+    /// Takes what the remote told for the ground and fetches what is missing. Returns whether the ground moved.
+    fn stand_on(&mut self, advertisement: &Advertisement) -> Result<bool, Fault> {
+        let ground = super::publish::ground(&self.shop.identity, advertisement);
         let known = self
             .shop
             .ground

@@ -26,7 +26,8 @@ impl BranchState {
     pub(super) fn wait_out(&mut self, now: Now, fault: Fault) {
         let before = self.retry.take();
         let attempts = before.as_ref().map_or(0, |retry| retry.attempts) + 1;
-        let wait = wait_after(attempts, &self.settings).max(fault.not_before.unwrap_or(0));
+        let wait = wait_after(fault.kind, attempts, &self.settings);
+        let wait = wait.max(fault.not_before.unwrap_or(0));
         self.retry = Some(RetryClock {
             since: before.map_or(now, |retry| retry.since),
             fault: fault.kind,
@@ -37,12 +38,17 @@ impl BranchState {
     }
 }
 
+/// So many times shorter are the waits after lost races: the host is well, and whoever is faster wins.
+const HASTE: Millis = 20;
+
 /// Doubles from the first wait to the longest, a tenth shorter or longer so that branches spread out.
-fn wait_after(attempts: u32, settings: &Settings) -> Millis {
-    let doubled = settings
-        .retry_first
-        .saturating_mul(1 << attempts.saturating_sub(1).min(20));
-    let wait = doubled.min(settings.retry_longest);
+fn wait_after(fault: PublicationFault, attempts: u32, settings: &Settings) -> Millis {
+    let (first, longest) = match fault {
+        PublicationFault::Contended => (settings.retry_first / HASTE, settings.retry_first),
+        _ => (settings.retry_first, settings.retry_longest),
+    };
+    let doubled = first.saturating_mul(1 << attempts.saturating_sub(1).min(20));
+    let wait = doubled.min(longest);
     let spread = wait / 5;
     if spread == 0 {
         wait
@@ -66,7 +72,7 @@ mod tests {
     fn waits_double_from_ten_seconds_to_five_minutes() {
         let settings = crate::state::tests::settings();
         let within = |attempts, about: u64| {
-            let wait = wait_after(attempts, &settings);
+            let wait = wait_after(PublicationFault::Unreachable, attempts, &settings);
             assert!(
                 (about * 9 / 10..=about * 11 / 10).contains(&wait),
                 "attempt {attempts}: {wait}"
@@ -77,5 +83,17 @@ mod tests {
         within(5, 160_000);
         within(6, 300_000);
         within(60, 300_000);
+    }
+
+    #[test]
+    fn b001_waits_after_lost_races_are_short() {
+        let settings = crate::state::tests::settings();
+        for (attempts, about) in [(1, 500), (2, 1_000), (5, 8_000), (6, 10_000), (60, 10_000)] {
+            let wait = wait_after(PublicationFault::Contended, attempts, &settings);
+            assert!(
+                (about * 9 / 10..=about * 11 / 10).contains(&wait),
+                "attempt {attempts}: {wait}"
+            );
+        }
     }
 }

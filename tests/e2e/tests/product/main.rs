@@ -14,6 +14,7 @@ mod dice;
 mod documents;
 
 mod audit;
+mod contention;
 mod defaults;
 mod edit;
 mod kills;

@@ -17,6 +17,8 @@ const FUZZ_SECONDS: &str = "600";
 const SERIES: u64 = 4;
 /// How long the operator is used in one go; the ordinary run does it for a shorter time.
 const SOAK_SECONDS: &str = "600";
+/// How long two people push while objects change; the ordinary run does it for a shorter time.
+const CONTENTION_SECONDS: &str = "120";
 /// How many cases of each row of the contract are judged.
 const ROWS_CASES: &str = "1000";
 /// How many of them go through the branch writer and the command as well.
@@ -89,6 +91,13 @@ pub(super) fn soak(tally: &mut Tally) -> Result<()> {
     command
         .env("SOAK_SECONDS", SOAK_SECONDS)
         .env("SOAK_SEED", seconds_since_1970()?.to_string());
+    super::count(&mut command, tally)
+}
+
+/// Lets two people push every second for two minutes while objects change.
+pub(super) fn contention(tally: &mut Tally) -> Result<()> {
+    let mut command = product("contention::");
+    command.env("CONTENTION_SECONDS", CONTENTION_SECONDS);
     super::count(&mut command, tally)
 }
 
