@@ -12,13 +12,12 @@ use gix::protocol::fetch::{Arguments, Context, Negotiate, Options, Response, Sha
 use gix::{ObjectId, progress::Discard};
 use gix_transport::Protocol as GixProtocol;
 use gix_transport::client::Capabilities;
-use gix_transport::client::blocking_io::http::Transport;
+use gix_transport::client::blocking_io::Transport as GixTransport;
 use model::CommitId;
 
+use crate::conversation::{Conversation, Protocol, Service, Transport};
 use crate::error::RemoteError;
-use crate::http::{GixHttp, HttpClient, Protocol, Service};
 use crate::store::{Store, object_id};
-use crate::text;
 
 /// How a server answered the question whether it knows a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +28,7 @@ enum Common {
 
 /// Fetches `tip`, building on `known` when both sides have it.
 pub(crate) fn fetch(
-    http: &HttpClient,
+    transport: &mut impl Transport,
     store: &mut Store,
     tip: &CommitId,
     known: Option<&CommitId>,
@@ -43,11 +42,12 @@ pub(crate) fn fetch(
         Some(known) if store.has(&known)? => Some(known),
         Some(_) | None => None,
     };
-    let built_on = known.as_ref().map_or(Ok(Common::No), |known| {
-        receive(http, store, tip, Some(known))
-    })?;
+    let built_on = match &known {
+        Some(known) => receive(transport, store, tip, Some(known))?,
+        None => Common::No,
+    };
     if built_on == Common::No {
-        receive(http, store, tip, None)?;
+        receive(transport, store, tip, None)?;
     }
     if !store.has(tip)? {
         return Err(RemoteError::protocol(
@@ -60,27 +60,24 @@ pub(crate) fn fetch(
 
 /// Runs one fetch. `Common::No` means that the server did not know `known` and nothing was fetched.
 fn receive(
-    http: &HttpClient,
+    transport: &mut impl Transport,
     store: &Store,
     tip: &CommitId,
     known: Option<&CommitId>,
 ) -> Result<Common, RemoteError> {
-    let limits = http.limits();
+    let limits = transport.limits();
     let timeout = match known {
         Some(_) => limits.call_timeout,
         None => limits.first_fetch_timeout,
     };
-    let exchange = http.exchange(Service::UploadPack, Protocol::Two, timeout);
-    let failure = exchange.failure.clone();
+    let conversation = transport.begin(Service::UploadPack, Protocol::Two, timeout);
+    let failure = conversation.failure().clone();
     let mut wanted = Wanted {
         tip: object_id(tip)?,
         known: known.map(object_id).transpose()?,
         answer: Common::Yes,
     };
-    let address = gix::url::parse(exchange.address().as_str())
-        .map_err(|error| RemoteError::protocol(text::shown(error.to_string().as_bytes())))?;
-    let transport = Transport::new_http(GixHttp::new(exchange), address, GixProtocol::V2, false);
-    match converse(transport, store, &mut wanted) {
+    match converse(conversation.into_gix()?, store, &mut wanted) {
         Ok(()) => Ok(Common::Yes),
         Err(_) if wanted.answer == Common::No => Ok(Common::No),
         Err(error) => Err(failure.take().unwrap_or_else(|| store.explain(&error))),
@@ -88,7 +85,7 @@ fn receive(
 }
 
 fn converse(
-    mut transport: Transport<GixHttp>,
+    mut transport: Box<dyn GixTransport>,
     store: &Store,
     wanted: &mut Wanted,
 ) -> gix::Result<()> {

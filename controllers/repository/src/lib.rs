@@ -10,7 +10,7 @@
 //!
 //! Reading order: [`endpoint`] and [`credential`] (how a host is reached), [`advertisement`] (what it
 //! says), [`remote`] (what may be asked of it and how that ends), `wire` (the protocol without I/O),
-//! `http`, `push` and `fetch` (the sessions), then [`store`], [`snapshot`] and [`attempt`].
+//! `conversation` and `http` (what carries it), `look`, `fetch` and `push` (the sessions), then [`store`], [`snapshot`] and [`attempt`].
 
 pub mod advertisement;
 pub mod attempt;
@@ -21,8 +21,10 @@ pub mod remote;
 pub mod snapshot;
 pub mod store;
 
+mod conversation;
 mod fetch;
 mod http;
+mod look;
 mod push;
 mod text;
 mod wire;

@@ -1,38 +1,12 @@
 //! The body of an answer as a blocking, bounded reader.
 
-use std::cell::Cell;
 use std::io::{self, BufRead, Read};
-use std::rc::Rc;
 
 use bytes::{Buf, Bytes};
 
-use super::exchange::Waiter;
+use super::exchange::from_reqwest;
+use crate::conversation::{Answer, AnswerLimit, Failure, Waiter};
 use crate::error::RemoteError;
-
-/// The first reason why a conversation broke. Parsers see only that a read failed; whoever started the
-/// conversation asks here why.
-#[derive(Clone, Default)]
-pub(crate) struct Failure(Rc<Cell<Option<RemoteError>>>);
-
-impl Failure {
-    /// Keeps the reason, unless an earlier one is known, and returns what a reader returns for it.
-    pub(crate) fn keep(&self, error: RemoteError) -> io::Error {
-        let first = self.0.take().unwrap_or(error);
-        let told = io::Error::other(first.to_string());
-        self.0.set(Some(first));
-        told
-    }
-
-    /// Returns the reason, or what a parser made of the broken stream when the network is not to blame.
-    pub(crate) fn first_or(&self, parsed: RemoteError) -> RemoteError {
-        self.0.take().unwrap_or(parsed)
-    }
-
-    /// Takes the reason out.
-    pub(crate) fn take(&self) -> Option<RemoteError> {
-        self.0.take()
-    }
-}
 
 /// Reads an answer while it arrives. At most one chunk is in memory.
 pub(crate) struct AnswerReader {
@@ -48,7 +22,7 @@ impl AnswerReader {
     pub(super) fn new(
         response: reqwest::Response,
         waiter: Waiter,
-        (limit, too_large): (u64, &'static str),
+        (limit, too_large): AnswerLimit,
         failure: Failure,
     ) -> Self {
         Self {
@@ -61,22 +35,14 @@ impl AnswerReader {
         }
     }
 
-    /// Reads past the end of what was parsed, so that the connection can serve the next request. What a
-    /// server sends after its last packet is not looked at, and one that goes on is hung up on.
-    pub(crate) fn finish(mut self) {
-        const PATIENCE: u64 = 64 * 1024;
-        let rest = io::copy(&mut self.by_ref().take(PATIENCE), &mut io::sink());
-        if rest.is_err() {
-            // The parsed part is complete; that the rest fails is nobody's failure.
-            drop(self.failure.take());
-        }
-    }
-
     /// Fetches the next chunk; an empty one stands for the end.
     fn advance(&mut self) -> io::Result<()> {
+        const PHASE: &str = "the rest of the answer";
+        let response = &mut self.response;
+        let chunk = async { response.chunk().await.map_err(|e| from_reqwest(&e, PHASE)) };
         let arrived = self
             .waiter
-            .wait("the rest of the answer", self.response.chunk())
+            .wait(PHASE, chunk)
             .map_err(|error| self.failure.keep(error))?;
         self.chunk = arrived.unwrap_or_default();
         let size = u64::try_from(self.chunk.len()).unwrap_or(u64::MAX);
@@ -85,6 +51,19 @@ impl AnswerReader {
             self.failure.keep(RemoteError::TooLarge { what })
         })?;
         Ok(())
+    }
+}
+
+impl Answer for AnswerReader {
+    /// Reads past the end of what was parsed, so that the connection can serve the next request. What a
+    /// server sends after its last packet is not looked at, and one that goes on is hung up on.
+    fn finish(mut self) {
+        const PATIENCE: u64 = 64 * 1024;
+        let rest = io::copy(&mut self.by_ref().take(PATIENCE), &mut io::sink());
+        if rest.is_err() {
+            // The parsed part is complete; that the rest fails is nobody's failure.
+            drop(self.failure.take());
+        }
     }
 }
 

@@ -5,16 +5,22 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use gix_transport::Protocol as GixProtocol;
+use gix_transport::client::blocking_io::Transport as GixTransport;
+use gix_transport::client::blocking_io::http::Transport as GixHttpTransport;
 use reqwest::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, LOCATION, RETRY_AFTER, USER_AGENT,
 };
 use reqwest::{RequestBuilder, Response, StatusCode, Url};
 use tokio::runtime::Handle;
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::body::{AnswerReader, Failure};
+use super::body::AnswerReader;
+use super::gix_backend::GixHttp;
 use super::redirect::{Base, MOST_REDIRECTS};
+use crate::conversation::{
+    AnswerLimit, CallError, Conversation, Failure, Protocol, Sent, Service, Transport, Waiter,
+};
 use crate::credential::{Credential, TlsTrust};
 use crate::endpoint::{Endpoint, Limits, ProxyPolicy};
 use crate::error::RemoteError;
@@ -26,38 +32,6 @@ const AGENT: &str = concat!("git/gitops-reverser-", env!("CARGO_PKG_VERSION"));
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(3600);
 /// How long an idle connection is kept; shorter than the usual limit of servers and their proxies.
 const KEEP_IDLE: Duration = Duration::from_secs(30);
-
-/// The two halves of a Git server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Service {
-    UploadPack,
-    ReceivePack,
-}
-
-/// The generation of the protocol that we ask for; the server may answer with an older one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Protocol {
-    Oldest,
-    Two,
-}
-
-/// How far a failed call got.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sent {
-    /// No byte reached the server.
-    Nothing,
-    /// The server turned the request away without acting on it.
-    TurnedAway,
-    /// Nobody knows.
-    Perhaps,
-}
-
-/// A call that failed, and what that means for its effect.
-#[derive(Debug)]
-pub(crate) struct CallError {
-    pub(crate) error: RemoteError,
-    pub(crate) sent: Sent,
-}
 
 /// A client for one endpoint. Cloning shares its connections.
 #[derive(Debug, Clone)]
@@ -78,25 +52,7 @@ pub(crate) struct Exchange {
     base: Base,
     waiter: Waiter,
     /// Why a reader of this conversation failed.
-    pub(crate) failure: Failure,
-}
-
-/// Waits for the network within the limits of one conversation.
-#[derive(Debug, Clone)]
-pub(super) struct Waiter {
-    runtime: Handle,
-    cancel: CancellationToken,
-    deadline: Instant,
-    idle: Duration,
-}
-
-impl Service {
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::UploadPack => "git-upload-pack",
-            Self::ReceivePack => "git-receive-pack",
-        }
-    }
+    pub(super) failure: Failure,
 }
 
 impl HttpClient {
@@ -120,37 +76,33 @@ impl HttpClient {
             limits: endpoint.limits,
         })
     }
+}
 
-    pub(crate) fn limits(&self) -> Limits {
+impl Transport for HttpClient {
+    type Conversation = Exchange;
+
+    fn limits(&self) -> Limits {
         self.limits
     }
 
-    /// Begins a conversation that must end within `timeout`.
-    pub(crate) fn exchange(
-        &self,
-        service: Service,
-        protocol: Protocol,
-        timeout: Duration,
-    ) -> Exchange {
+    fn begin(&mut self, service: Service, protocol: Protocol, timeout: Duration) -> Exchange {
+        let (runtime, cancel) = (self.runtime.clone(), self.cancel.clone());
         Exchange {
             http: self.clone(),
             service,
             protocol,
             base: self.base.clone(),
-            waiter: Waiter {
-                runtime: self.runtime.clone(),
-                cancel: self.cancel.clone(),
-                deadline: Instant::now() + timeout,
-                idle: self.limits.idle_timeout,
-            },
+            waiter: Waiter::new(runtime, cancel, timeout, self.limits.idle_timeout),
             failure: Failure::default(),
         }
     }
 }
 
-impl Exchange {
+impl Conversation for Exchange {
+    type Answer = AnswerReader;
+
     /// Asks for the advertisement, following redirects by the rules.
-    pub(crate) fn advertise(&mut self) -> Result<AnswerReader, RemoteError> {
+    fn advertise(&mut self) -> Result<AnswerReader, RemoteError> {
         let below = format!("info/refs?service={}", self.service.as_str());
         for _ in 0..=MOST_REDIRECTS {
             let request = self.http.client.get(self.base.join(&below));
@@ -175,11 +127,7 @@ impl Exchange {
     }
 
     /// Sends one request to the service. A redirect here means that the service did not run.
-    pub(crate) fn call(
-        &mut self,
-        body: Vec<u8>,
-        limit: (u64, &'static str),
-    ) -> Result<AnswerReader, CallError> {
+    fn call(&mut self, request: Vec<u8>, limit: AnswerLimit) -> Result<AnswerReader, CallError> {
         let service = self.service.as_str();
         let request = self
             .http
@@ -187,7 +135,7 @@ impl Exchange {
             .post(self.base.join(service))
             .header(CONTENT_TYPE, format!("application/x-{service}-request"))
             .header(ACCEPT, format!("application/x-{service}-result"))
-            .body(body);
+            .body(request);
         let response = self.send(request)?;
         check_status(&response).map_err(|error| CallError {
             sent: effect_of(response.status()),
@@ -201,16 +149,25 @@ impl Exchange {
         Ok(self.reader(response, limit))
     }
 
-    /// Returns the address that requests go to, for whoever wants to name it.
-    pub(crate) fn address(&self) -> String {
-        self.base.join("")
+    fn failure(&self) -> &Failure {
+        &self.failure
     }
 
-    pub(crate) fn is_cancelled(&self) -> bool {
-        self.http.cancel.is_cancelled()
+    fn is_cancelled(&self) -> bool {
+        self.waiter.is_cancelled()
     }
 
-    pub(crate) fn max_fetch_bytes(&self) -> u64 {
+    fn into_gix(self) -> Result<Box<dyn GixTransport>, RemoteError> {
+        let address = gix::url::parse(self.base.join("").as_str())
+            .map_err(|error| RemoteError::protocol(text::shown(error.to_string().as_bytes())))?;
+        let backend = GixHttp::new(self);
+        let transport = GixHttpTransport::new_http(backend, address, GixProtocol::V2, false);
+        Ok(Box::new(transport))
+    }
+}
+
+impl Exchange {
+    pub(super) fn max_fetch_bytes(&self) -> u64 {
         self.http.limits.max_fetch_bytes
     }
 
@@ -226,10 +183,10 @@ impl Exchange {
         }
         let mut connect_failed = false;
         let sending = async {
-            request
-                .send()
-                .await
-                .inspect_err(|error| connect_failed = error.is_connect() || error.is_builder())
+            request.send().await.map_err(|error| {
+                connect_failed = error.is_connect() || error.is_builder();
+                from_reqwest(&error, "the answer")
+            })
         };
         let answer = self.waiter.wait("the answer", sending);
         answer.map_err(|error| CallError {
@@ -256,27 +213,6 @@ impl Exchange {
         let got = got.map_or(&b"nothing"[..], HeaderValue::as_bytes);
         Err(RemoteError::NotAGitServer {
             detail: format!("it answers with {}", text::shown(got)),
-        })
-    }
-}
-
-impl Waiter {
-    /// Waits for one step of the network, at most until the conversation's deadline.
-    pub(super) fn wait<T>(
-        &self,
-        phase: &'static str,
-        step: impl Future<Output = Result<T, reqwest::Error>>,
-    ) -> Result<T, RemoteError> {
-        let limit = self.deadline.min(Instant::now() + self.idle);
-        self.runtime.block_on(async {
-            tokio::select! {
-                biased;
-                () = self.cancel.cancelled() => Err(RemoteError::Cancelled),
-                ended = tokio::time::timeout_at(limit, step) => match ended {
-                    Ok(result) => result.map_err(|error| from_reqwest(&error, phase)),
-                    Err(_) => Err(RemoteError::TimedOut { phase }),
-                },
-            }
         })
     }
 }
@@ -362,7 +298,7 @@ fn retry_after(response: &Response) -> Option<Duration> {
 }
 
 /// Turns the client's error into ours. Its text would show the URL, so only its causes are told.
-fn from_reqwest(error: &reqwest::Error, phase: &'static str) -> RemoteError {
+pub(super) fn from_reqwest(error: &reqwest::Error, phase: &'static str) -> RemoteError {
     let mut cause = error.source();
     let mut detail = None;
     while let Some(current) = cause {

@@ -7,8 +7,9 @@ use std::rc::Rc;
 
 use gix_transport::client::blocking_io::http::{GetResponse, Http, PostBodyDataKind, PostResponse};
 
-use super::body::{AnswerReader, Failure};
+use super::body::AnswerReader;
 use super::exchange::Exchange;
+use crate::conversation::{Conversation, Failure};
 
 /// Lets gix speak through an [`Exchange`]. Addresses and headers that gix proposes are not looked at: the
 /// exchange knows its server, and only it may decide where the credential goes.

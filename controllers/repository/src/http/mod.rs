@@ -10,7 +10,4 @@ mod gix_backend;
 mod redirect;
 mod remote;
 
-pub(crate) use exchange::{CallError, Exchange, HttpClient, Protocol, Sent, Service};
-pub(crate) use gix_backend::GixHttp;
 pub use remote::HttpRemote;
-pub(crate) use remote::{packet_error, refs_error};

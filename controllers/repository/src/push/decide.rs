@@ -4,8 +4,8 @@ use model::CommitId;
 
 use super::format_of;
 use crate::advertisement::Advertisement;
+use crate::conversation::{CallError, Sent};
 use crate::error::RemoteError;
-use crate::http::{CallError, Sent};
 use crate::remote::{PushOutcome, PushRequest};
 use crate::text;
 use crate::wire::refs::Capabilities;

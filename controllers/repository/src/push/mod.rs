@@ -7,16 +7,17 @@ mod decide;
 
 use model::CommitId;
 
-use crate::advertisement::Advertisement;
+use crate::advertisement::{Advertisement, ObjectFormat};
+use crate::conversation::{
+    Answer, CallError, Conversation, Protocol, Sent, Service, Transport, packet_error, refs_error,
+};
 use crate::error::{RemoteError, StoreError};
-use crate::http::{CallError, Exchange, HttpClient, Protocol, Sent, Service};
 use crate::remote::{PushOutcome, PushRequest};
 use crate::store::Receiver;
 use crate::text;
 use crate::wire::packet;
 use crate::wire::refs::{self, Capabilities, Greeting};
 use crate::wire::report::{self, Report, Verdict};
-use crate::{advertisement::ObjectFormat, http};
 
 /// The most bytes of the whole answer to a push: the report, and words for people that are read and dropped.
 const LONGEST_ANSWER: u64 = 4 << 20;
@@ -24,15 +25,15 @@ const LONGEST_ANSWER: u64 = 4 << 20;
 const AGENT: &str = concat!("agent=gitops-reverser/", env!("CARGO_PKG_VERSION"));
 
 /// A push session whose advertisement has been read. The credential is proved by then.
-pub(crate) struct PushSession {
-    exchange: Exchange,
+pub(crate) struct PushSession<C> {
+    conversation: C,
     advertisement: Advertisement,
     capabilities: Capabilities,
 }
 
 /// A session in which the request agrees with what the server has.
-struct ReadySession<'a> {
-    exchange: Exchange,
+struct ReadySession<'a, C> {
+    conversation: C,
     capabilities: Capabilities,
     request: &'a PushRequest,
 }
@@ -45,12 +46,16 @@ struct SettledSession {
 }
 
 /// Pushes, from the first byte to the outcome.
-pub(crate) fn push(http: &HttpClient, request: &PushRequest) -> PushOutcome {
-    push_to(http, request, Receiver::HasBases)
+pub(crate) fn push(transport: &mut impl Transport, request: &PushRequest) -> PushOutcome {
+    push_to(transport, request, Receiver::HasBases)
 }
 
-fn push_to(http: &HttpClient, request: &PushRequest, receiver: Receiver) -> PushOutcome {
-    let session = match PushSession::open(http) {
+fn push_to(
+    transport: &mut impl Transport,
+    request: &PushRequest,
+    receiver: Receiver,
+) -> PushOutcome {
+    let session = match PushSession::open(transport) {
         Ok(session) => session,
         Err(error) => return PushOutcome::Failed(error),
     };
@@ -65,27 +70,29 @@ fn push_to(http: &HttpClient, request: &PushRequest, receiver: Receiver) -> Push
                 && request.pack.builds_on_bases()
                 && settled.is_not_unpacked(request) =>
         {
-            push_to(http, request, Receiver::WantsAll)
+            push_to(transport, request, Receiver::WantsAll)
         }
-        Ok(settled) => settled.outcome(http, request),
+        Ok(settled) => settled.outcome(transport, request),
         Err(failed) => decide::after_failed_call(failed, &request.new),
     }
 }
 
-impl PushSession {
+impl<C: Conversation> PushSession<C> {
     /// Opens a session and reads the advertisement.
-    pub(crate) fn open(http: &HttpClient) -> Result<Self, RemoteError> {
-        let limits = http.limits();
+    pub(crate) fn open(
+        transport: &mut impl Transport<Conversation = C>,
+    ) -> Result<Self, RemoteError> {
+        let limits = transport.limits();
         let service = Service::ReceivePack;
-        let mut exchange = http.exchange(service, Protocol::Oldest, limits.call_timeout);
-        let mut answer = exchange.advertise()?;
+        let mut conversation = transport.begin(service, Protocol::Oldest, limits.call_timeout);
+        let mut answer = conversation.advertise()?;
         let max_refs = limits.max_advertised_refs;
         let greeting = refs::read_greeting(&mut answer, service.as_str(), max_refs)
-            .map_err(|error| exchange.failure.first_or(http::refs_error(&error)))?;
+            .map_err(|error| conversation.failure().first_or(refs_error(&error)))?;
         answer.finish();
         match greeting {
             Greeting::Refs(advertisement, capabilities) => Ok(Self {
-                exchange,
+                conversation,
                 advertisement,
                 capabilities,
             }),
@@ -101,20 +108,20 @@ impl PushSession {
     }
 
     /// Goes on only if the server is where the request expects it to be.
-    fn compare(self, request: &PushRequest) -> Result<ReadySession<'_>, Box<PushOutcome>> {
+    fn compare(self, request: &PushRequest) -> Result<ReadySession<'_, C>, Box<PushOutcome>> {
         decide::compare(&self.advertisement, &self.capabilities, request)?;
         Ok(ReadySession {
-            exchange: self.exchange,
+            conversation: self.conversation,
             capabilities: self.capabilities,
             request,
         })
     }
 }
 
-impl ReadySession<'_> {
+impl<C: Conversation> ReadySession<'_, C> {
     /// Sends the command and the objects, and reads as much of the report as comes.
     fn send(mut self, receiver: Receiver) -> Result<SettledSession, CallError> {
-        if self.exchange.is_cancelled() {
+        if self.conversation.is_cancelled() {
             return Err(CallError {
                 error: RemoteError::Cancelled,
                 sent: Sent::Nothing,
@@ -132,11 +139,11 @@ impl ReadySession<'_> {
                 sent: Sent::Nothing,
             })?;
         let limit = (LONGEST_ANSWER, "the answer to a push");
-        let mut answer = self.exchange.call(body, limit)?;
+        let mut answer = self.conversation.call(body, limit)?;
         let (report, error) = report::read_report(&mut answer, side_band);
         let cause = error.map(|error| {
-            let parsed = http::packet_error(&error);
-            self.exchange.failure.first_or(parsed)
+            let parsed = packet_error(&error);
+            self.conversation.failure().first_or(parsed)
         });
         if cause.is_none() {
             answer.finish();
@@ -153,7 +160,7 @@ impl SettledSession {
 
     /// Turns the report into the outcome. A rejection says too little by itself: whether the branch has
     /// moved is only known from a fresh advertisement.
-    fn outcome(self, http: &HttpClient, request: &PushRequest) -> PushOutcome {
+    fn outcome(self, transport: &mut impl Transport, request: &PushRequest) -> PushOutcome {
         let name = format!("refs/heads/{}", request.branch);
         let (reason, unpacked) = match self.report.verdict(&name) {
             Verdict::Accepted => {
@@ -170,7 +177,7 @@ impl SettledSession {
             Verdict::Rejected(reason) => (reason, true),
             Verdict::NotUnpacked(reason) => (reason, false),
         };
-        match PushSession::open(http) {
+        match PushSession::open(transport) {
             Ok(session) => decide::after_rejection(
                 session.into_advertisement(),
                 request,
