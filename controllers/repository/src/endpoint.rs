@@ -5,6 +5,7 @@ use std::time::Duration;
 use model::RepositoryUrl;
 
 use crate::credential::{Credential, TlsTrust};
+use crate::host_keys::HostKeyTrust;
 
 /// A remote, with everything needed to reach it. Never changes: a new Secret makes a new endpoint.
 #[derive(Debug, Clone)]
@@ -15,7 +16,9 @@ pub struct Endpoint {
     pub credential: Credential,
     /// Which certificate authorities we believe.
     pub trust: TlsTrust,
-    /// Whether a proxy may stand between.
+    /// Which host keys we believe, for SSH.
+    pub host_keys: HostKeyTrust,
+    /// Whether a proxy may stand between; SSH knows none.
     pub proxy: ProxyPolicy,
     /// How long and how much.
     pub limits: Limits,

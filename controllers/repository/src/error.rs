@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use model::{CommitId, FolderPath, RepoPath};
 
+use crate::host_keys::HostKeyFault;
+
 /// When a failed call is worth another try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {
@@ -103,6 +105,20 @@ pub enum RemoteError {
     /// The server lacks the history that our commit builds on: our store is wrong about it.
     #[error("the server lacks the history below our commit; the local store must be fetched again")]
     HistoryMissing,
+    /// The server does not know our SSH key.
+    #[error(
+        "the server does not accept the SSH key {fingerprint} for user {user}: add its public half to the \
+         repository, with write access"
+    )]
+    SshKeyRefused {
+        /// The user that we logged in as.
+        user: String,
+        /// The fingerprint of the public key.
+        fingerprint: String,
+    },
+    /// The server shows a host key that we do not believe.
+    #[error(transparent)]
+    HostKey(#[from] HostKeyFault),
     /// The local store failed while we talked.
     #[error("the local object store failed")]
     Store(#[from] StoreError),
@@ -126,6 +142,8 @@ impl RemoteError {
             | Self::NotAGitServer { .. }
             | Self::Redirect { .. }
             | Self::TooLarge { .. }
+            | Self::SshKeyRefused { .. }
+            | Self::HostKey(_)
             | Self::Unsupported { .. } => Retry::AfterChange,
             Self::Cancelled => Retry::Never,
             Self::Store(error) => error.retry(),

@@ -70,7 +70,7 @@ fn receive(
         Some(_) => limits.call_timeout,
         None => limits.first_fetch_timeout,
     };
-    let conversation = transport.begin(Service::UploadPack, Protocol::Two, timeout);
+    let conversation = transport.begin(Service::UploadPack, Protocol::Two, timeout)?;
     let failure = conversation.failure().clone();
     let mut wanted = Wanted {
         tip: object_id(tip)?,

@@ -1,4 +1,4 @@
-//! Everything this product knows about Git: remotes over HTTP(S), and a local object store without a worktree.
+//! Everything this product knows about Git: remotes over HTTP(S) and SSH, and a local object store without a worktree.
 //!
 //! One branch is served by one [`Store`] (a bare directory, a cache that may be dropped at any time), one
 //! [`Remote`] (the only thing that opens connections) and, while writes wait for publication, one
@@ -6,17 +6,18 @@
 //!
 //! It deliberately does not decide when to fetch, what to write, or when to try again; outcomes and
 //! errors are typed so that the caller can. It never starts another program, and it reads no
-//! configuration file of the machine it runs on. Not here yet: SSH, signatures.
+//! configuration file of the machine it runs on. Not here yet: signatures.
 //!
-//! Reading order: [`endpoint`] and [`credential`] (how a host is reached), [`advertisement`] (what it
+//! Reading order: [`endpoint`], [`credential`] and [`host_keys`] (how a host is reached), [`advertisement`] (what it
 //! says), [`remote`] (what may be asked of it and how that ends), `wire` (the protocol without I/O),
-//! `conversation` and `http` (what carries it), `look`, `fetch` and `push` (the sessions), then [`store`], [`snapshot`] and [`attempt`].
+//! `conversation`, `http` and `ssh` (what carries it), `look`, `fetch` and `push` (the sessions), then [`store`], [`snapshot`] and [`attempt`].
 
 pub mod advertisement;
 pub mod attempt;
 pub mod credential;
 pub mod endpoint;
 pub mod error;
+pub mod host_keys;
 pub mod remote;
 pub mod snapshot;
 pub mod store;
@@ -26,17 +27,20 @@ mod fetch;
 mod http;
 mod look;
 mod push;
+mod ssh;
 mod text;
 mod wire;
 
 pub use advertisement::{Advertisement, DefaultBranch, Head, ObjectFormat};
 pub use attempt::{Attempt, CommitText, Pack, TreeEdit};
-pub use credential::{Credential, CredentialError, SecretData, TlsTrust, check};
+pub use credential::{Credential, CredentialError, SecretData, SshKey, TlsTrust, check};
 pub use endpoint::{Endpoint, Limits, ProxyPolicy};
 pub use error::{EditRefusal, RemoteError, Retry, StoreError};
+pub use host_keys::{HostKeyFault, HostKeyTrust, KnownHosts, KnownHostsError};
 pub use http::HttpRemote;
 pub use remote::{PushOutcome, PushRequest, Remote};
 pub use snapshot::{LARGEST_FILE, TreeSnapshot};
+pub use ssh::SshRemote;
 pub use store::{History, Store};
 
 #[cfg(test)]
@@ -50,6 +54,7 @@ mod tests {
         movable::<Store>();
         movable::<Attempt>();
         movable::<HttpRemote>();
+        movable::<SshRemote>();
         movable::<PushOutcome>();
         movable::<TreeSnapshot>();
     }

@@ -11,7 +11,7 @@ use crate::wire::refs::{self, Capabilities, Greeting};
 pub(crate) fn look(transport: &mut impl Transport) -> Result<Advertisement, RemoteError> {
     let limits = transport.limits();
     let service = Service::UploadPack;
-    let mut conversation = transport.begin(service, Protocol::Two, limits.call_timeout);
+    let mut conversation = transport.begin(service, Protocol::Two, limits.call_timeout)?;
     let mut answer = conversation.advertise()?;
     let max_refs = limits.max_advertised_refs;
     let greeting = refs::read_greeting(&mut answer, service.as_str(), max_refs)

@@ -30,7 +30,7 @@ mod background;
 
 pub use control_plane::{AuditWebhook, ControlPlane, Controllers, FrontProxy, Person};
 pub use forwarder::Forwarder;
-pub use git::{Access, GitClone, GitServer, ObjectFormat, Repository, SshServer};
+pub use git::{Access, GitClone, GitServer, ObjectFormat, Repository, SshKey, SshServer, SshSetup};
 pub use kubeconfig::Kubeconfig;
 pub use kubectl::Kubectl;
 pub use tools::{Tool, Tools};

@@ -61,13 +61,13 @@ pub(crate) trait Transport {
     /// Returns the bounds on each conversation.
     fn limits(&self) -> Limits;
 
-    /// Begins a conversation that must end within `timeout`. Nothing is sent yet.
+    /// Begins a conversation that must end within `timeout`. The service is asked nothing yet.
     fn begin(
         &mut self,
         service: Service,
         protocol: Protocol,
         timeout: Duration,
-    ) -> Self::Conversation;
+    ) -> Result<Self::Conversation, RemoteError>;
 }
 
 /// A conversation with its own deadline.

@@ -2,9 +2,11 @@
 
 use model::Secret;
 
-use super::{Credential, CredentialError, SecretData, TlsTrust};
+use super::{Credential, CredentialError, SecretData, SshKey, TlsTrust};
 
 const SSH_KEYS: [&str; 3] = ["ssh-privatekey", "identity", "sshPrivateKey"];
+/// The passphrase of an SSH key: the native name, then Flux's.
+const PASSPHRASES: [&str; 2] = ["ssh-password", "password"];
 /// Client certificate pairs: the Kubernetes type, Flux's older names and Argo CD's.
 const CLIENT_CERTIFICATES: [&str; 6] = [
     "tls.crt",
@@ -26,7 +28,7 @@ pub(super) fn read(data: &SecretData) -> Result<Credential, CredentialError> {
         return Err(CredentialError::ClientCertificate { key });
     }
     if let Some(key) = first_present(data, &SSH_KEYS) {
-        return Err(CredentialError::SshNotSupported { key });
+        return ssh_key(data, key);
     }
     let username = text(data, "username")?;
     let password = text(data, "password")?;
@@ -35,6 +37,15 @@ pub(super) fn read(data: &SecretData) -> Result<Credential, CredentialError> {
         (Some(_), None) => Err(CredentialError::UsernameWithoutPassword),
         (None, None) => token(data),
     }
+}
+
+fn ssh_key(data: &SecretData, key: &'static str) -> Result<Credential, CredentialError> {
+    let pem = text(data, key)?.unwrap_or_default();
+    let passphrase = match first_present(data, &PASSPHRASES) {
+        Some(name) => text(data, name)?,
+        None => None,
+    };
+    SshKey::read(&pem, passphrase.as_deref(), key).map(Credential::SshKey)
 }
 
 fn basic(username: String, password: String) -> Result<Credential, CredentialError> {
@@ -140,7 +151,7 @@ mod tests {
             ),
             (
                 &[("identity", "k"), ("password", "phrase")],
-                Err(CredentialError::SshNotSupported { key: "identity" }),
+                Err(CredentialError::UnreadableSshKey { key: "identity" }),
             ),
             (
                 &[("tls.crt", "c"), ("tls.key", "k"), ("password", "p")],

@@ -1,15 +1,17 @@
 //! How we identify ourselves to a Git host, and which certificates we believe.
 //!
 //! Pure: a Secret's data goes in, a [`Credential`] or the rule that it breaks comes out. Which keys are
-//! read stands in `dialect`, certificates in `trust`.
+//! read stands in `dialect`, SSH keys in `ssh_key`, certificates in `trust`.
 
 mod dialect;
+mod ssh_key;
 mod trust;
 
 use std::collections::BTreeMap;
 
 use model::{RepositoryUrl, Scheme, Secret};
 
+pub use ssh_key::SshKey;
 pub use trust::{CaBundle, TlsTrust};
 
 /// The decoded `data` of a Kubernetes Secret.
@@ -29,6 +31,8 @@ pub enum Credential {
     },
     /// A token that stands for itself.
     Bearer(Secret<String>),
+    /// A private key, for SSH.
+    SshKey(SshKey),
 }
 
 /// A credential that cannot be used. The message is safe to show and tells what to change.
@@ -43,9 +47,40 @@ pub enum CredentialError {
          key as ssh-privatekey, identity or sshPrivateKey"
     )]
     NoKnownKey,
-    /// An SSH key, which this version cannot use.
-    #[error("the Secret holds an SSH key in {key}, and SSH is not supported yet: use an https URL")]
-    SshNotSupported {
+    /// The value is no private key, or in a form that is not read.
+    #[error(
+        "the Secret's {key} holds no private SSH key that can be read: it needs the file that ssh-keygen \
+         writes (OpenSSH or PEM), not the .pub file"
+    )]
+    UnreadableSshKey {
+        /// The key of the Secret.
+        key: &'static str,
+    },
+    /// A key that cannot be used without a device, or that is not safe.
+    #[error(
+        "the Secret's {key} holds a key of type {kind}, which cannot be used: make one with \
+         ssh-keygen -t ed25519"
+    )]
+    UnusableSshKey {
+        /// The key of the Secret.
+        key: &'static str,
+        /// The kind of the private key.
+        kind: String,
+    },
+    /// An encrypted key without its passphrase.
+    #[error(
+        "the Secret's {key} holds an encrypted SSH key and no passphrase: add ssh-password (or password)"
+    )]
+    PassphraseMissing {
+        /// The key of the Secret.
+        key: &'static str,
+    },
+    /// An encrypted key that does not open.
+    #[error(
+        "the Secret's passphrase does not open the SSH key in {key}: correct ssh-password (or password), \
+         or rewrite the key with ssh-keygen -p"
+    )]
+    PassphraseWrong {
         /// The key of the Secret.
         key: &'static str,
     },
@@ -92,9 +127,18 @@ pub enum CredentialError {
          --insecure-allow-git-http"
     )]
     PlainHttp,
-    /// The URL needs a transport that this version does not have.
-    #[error("SSH URLs are not supported yet: use the https URL of the repository")]
-    SshUrl,
+    /// SSH knows nobody by a password here.
+    #[error(
+        "an SSH URL needs an SSH private key: name a Secret with ssh-privatekey, identity or sshPrivateKey \
+         in spec.secretRef"
+    )]
+    NoSshKey,
+    /// An SSH key does not open an HTTP session, and its passphrase must not be sent as a password.
+    #[error(
+        "the Secret holds an SSH key, which an http or https URL cannot use: write the repository's SSH \
+         URL, or name a Secret with a password or bearerToken"
+    )]
+    SshKeyForHttp,
 }
 
 impl Credential {
@@ -116,12 +160,16 @@ pub fn check(
     credential: &Credential,
     allow_http: bool,
 ) -> Result<(), CredentialError> {
-    match url.scheme() {
-        Scheme::Ssh => Err(CredentialError::SshUrl),
-        Scheme::Http if *credential != Credential::Anonymous && !allow_http => {
+    match (url.scheme(), credential) {
+        (Scheme::Ssh, Credential::SshKey(_)) => Ok(()),
+        (Scheme::Ssh, _) => Err(CredentialError::NoSshKey),
+        (Scheme::Http | Scheme::Https, Credential::SshKey(_)) => {
+            Err(CredentialError::SshKeyForHttp)
+        }
+        (Scheme::Http, Credential::Basic { .. } | Credential::Bearer(_)) if !allow_http => {
             Err(CredentialError::PlainHttp)
         }
-        Scheme::Http | Scheme::Https => Ok(()),
+        (Scheme::Http | Scheme::Https, _) => Ok(()),
     }
 }
 
@@ -140,7 +188,13 @@ mod tests {
             (&http, &token, true, Ok(())),
             (&http, &Credential::Anonymous, false, Ok(())),
             (&https, &token, false, Ok(())),
-            (&ssh, &token, true, Err(CredentialError::SshUrl)),
+            (&ssh, &token, true, Err(CredentialError::NoSshKey)),
+            (
+                &ssh,
+                &Credential::Anonymous,
+                true,
+                Err(CredentialError::NoSshKey),
+            ),
         ];
         for (url, credential, allow_http, expected) in cases {
             assert_eq!(

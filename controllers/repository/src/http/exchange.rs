@@ -85,16 +85,21 @@ impl Transport for HttpClient {
         self.limits
     }
 
-    fn begin(&mut self, service: Service, protocol: Protocol, timeout: Duration) -> Exchange {
+    fn begin(
+        &mut self,
+        service: Service,
+        protocol: Protocol,
+        timeout: Duration,
+    ) -> Result<Exchange, RemoteError> {
         let (runtime, cancel) = (self.runtime.clone(), self.cancel.clone());
-        Exchange {
+        Ok(Exchange {
             http: self.clone(),
             service,
             protocol,
             base: self.base.clone(),
             waiter: Waiter::new(runtime, cancel, timeout, self.limits.idle_timeout),
             failure: Failure::default(),
-        }
+        })
     }
 }
 
@@ -256,6 +261,11 @@ fn authorization(credential: &Credential) -> Result<Option<HeaderValue>, RemoteE
             format!("Basic {pair}")
         }
         Credential::Bearer(token) => format!("Bearer {}", token.expose()),
+        Credential::SshKey(_) => {
+            return Err(RemoteError::Unsupported {
+                what: "an SSH key cannot open an HTTP session",
+            });
+        }
     };
     let mut value = HeaderValue::from_str(&text).map_err(|_| RemoteError::Unsupported {
         what: "the token holds characters that no header can carry",

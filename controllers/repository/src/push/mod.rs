@@ -84,7 +84,7 @@ impl<C: Conversation> PushSession<C> {
     ) -> Result<Self, RemoteError> {
         let limits = transport.limits();
         let service = Service::ReceivePack;
-        let mut conversation = transport.begin(service, Protocol::Oldest, limits.call_timeout);
+        let mut conversation = transport.begin(service, Protocol::Oldest, limits.call_timeout)?;
         let mut answer = conversation.advertise()?;
         let max_refs = limits.max_advertised_refs;
         let greeting = refs::read_greeting(&mut answer, service.as_str(), max_refs)

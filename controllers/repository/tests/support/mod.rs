@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 pub(crate) mod relay;
+pub(crate) mod ssh;
+pub(crate) mod wire;
 
 use std::sync::Arc;
 
@@ -10,8 +12,9 @@ use model::{
     Signature,
 };
 use repository::{
-    Advertisement, Attempt, CommitText, Credential, Endpoint, HttpRemote, Limits, ObjectFormat,
-    ProxyPolicy, PushOutcome, PushRequest, Remote, Store, TlsTrust, TreeEdit, TreeSnapshot,
+    Advertisement, Attempt, CommitText, Credential, Endpoint, HostKeyTrust, HttpRemote, Limits,
+    ObjectFormat, ProxyPolicy, PushOutcome, PushRequest, Remote, Store, TlsTrust, TreeEdit,
+    TreeSnapshot,
 };
 use tempfile::TempDir;
 use testkit::{GitServer, Repository};
@@ -22,7 +25,7 @@ pub(crate) struct Bench {
     pub(crate) server: GitServer,
     pub(crate) origin: Repository,
     pub(crate) cancel: CancellationToken,
-    runtime: tokio::runtime::Runtime,
+    pub(crate) runtime: tokio::runtime::Runtime,
     dir: TempDir,
 }
 
@@ -78,6 +81,10 @@ impl Bench {
         Store::create(&self.store_dir(), ObjectFormat::Sha1).unwrap()
     }
 
+    pub(crate) fn dir_store(&self, name: &str, format: ObjectFormat) -> Store {
+        Store::create(&self.dir.path().join(name), format).unwrap()
+    }
+
     pub(crate) fn another_store(&self, name: &str) -> Store {
         Store::create(&self.dir.path().join(name), ObjectFormat::Sha1).unwrap()
     }
@@ -104,6 +111,7 @@ pub(crate) fn endpoint(url: &str) -> Endpoint {
         url: RepositoryUrl::new(url).unwrap(),
         credential: Credential::Anonymous,
         trust: TlsTrust::System,
+        host_keys: HostKeyTrust::Nobody,
         proxy: ProxyPolicy::Direct,
         limits: Limits::RECOMMENDED,
     }

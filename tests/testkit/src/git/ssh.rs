@@ -21,6 +21,7 @@ use crate::workbench::{Process, replace_file};
 
 /// What `sshd` runs whatever the client asks for: Git, below one folder, and nothing else.
 const FORCED_COMMAND: &str = r#"
+. "$PRELUDE"
 eval "set -- $SSH_ORIGINAL_COMMAND"
 case $1 in
 git-upload-pack | git-receive-pack | git-upload-archive) ;;
@@ -51,10 +52,48 @@ impl SshKey {
         &self.private_path
     }
 
+    /// Returns the public key as `known_hosts` holds it, without its comment.
+    pub fn line(&self) -> String {
+        let words: Vec<&str> = self.public().split(' ').take(2).collect();
+        words.join(" ")
+    }
+
+    fn certificate_path(&self) -> PathBuf {
+        let name = self.private_path.file_name().unwrap_or_default();
+        let name = format!("{}-cert.pub", name.to_string_lossy());
+        self.private_path.with_file_name(name)
+    }
+
+    /// Returns the private key in another form that `ssh-keygen` writes, such as `PEM` or `PKCS8`.
+    pub fn private_as(&self, form: &str, passphrase: &str) -> Result<String> {
+        let copy = self.private_path.with_extension(form);
+        replace_file(&copy, self.private.as_bytes())?;
+        fs::set_permissions(&copy, Permissions::from_mode(0o600))
+            .with_context(|| format!("cannot protect {}", copy.display()))?;
+        keygen(
+            &["-q", "-p", "-m", form, "-P", "", "-N", passphrase, "-f"],
+            &copy,
+        )?;
+        fs::read_to_string(&copy).with_context(|| format!("cannot read {}", copy.display()))
+    }
+
     /// Returns the public key as one line.
     pub fn public(&self) -> &str {
         self.public.trim()
     }
+}
+
+/// How a server differs from the usual one.
+#[derive(Clone, Debug, Default)]
+pub struct SshSetup {
+    /// The kinds of its host keys; one of `ed25519` when empty.
+    pub host_keys: Vec<&'static str>,
+    /// Gives each host key a certificate for these names, separated by commas.
+    pub certified_for: Option<String>,
+    /// Further options for `ssh-keygen` when it makes the certificates.
+    pub certificate_options: Vec<&'static str>,
+    /// Lines for the head of `sshd_config`, where they win over those below.
+    pub configuration: String,
 }
 
 /// A Git host that serves the repositories of a [`GitServer`] over SSH.
@@ -65,7 +104,8 @@ pub struct SshServer {
     port: u16,
     user: String,
     folder: PathBuf,
-    host_key: SshKey,
+    host_keys: Vec<SshKey>,
+    authority: SshKey,
     client_key: SshKey,
     repositories: Arc<Repositories>,
 }
@@ -73,12 +113,30 @@ pub struct SshServer {
 impl SshServer {
     /// Starts `sshd` for the repositories of that server, with one key that is let in.
     pub fn serving(git_server: &GitServer) -> Result<Self> {
+        Self::with(git_server, &SshSetup::default())
+    }
+
+    /// Starts `sshd` for the repositories of that server, set up in another way.
+    pub fn with(git_server: &GitServer, setup: &SshSetup) -> Result<Self> {
         let repositories = Arc::clone(git_server.repositories());
         let program = find_sshd()?;
         let port = ports::free()?;
         let folder = repositories.workbench().path(format!("ssh-{port}"));
         fs::create_dir(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-        let host_key = generate_key(&folder, "host", "ed25519", "")?;
+        let kinds: &[&str] = match setup.host_keys.as_slice() {
+            [] => &["ed25519"],
+            kinds => kinds,
+        };
+        let host_keys = kinds
+            .iter()
+            .map(|kind| generate_key(&folder, &format!("host_{kind}"), kind, ""))
+            .collect::<Result<Vec<_>>>()?;
+        let authority = generate_key(&folder, "authority", "ed25519", "")?;
+        if let Some(names) = &setup.certified_for {
+            for key in &host_keys {
+                certify(&authority, key, names, &setup.certificate_options)?;
+            }
+        }
         let client_key = generate_key(&folder, "client", "ed25519", "")?;
         let user = user_name()?;
         let server = Self {
@@ -87,13 +145,15 @@ impl SshServer {
             port,
             user,
             folder,
-            host_key,
+            host_keys,
+            authority,
             client_key,
             repositories,
         };
         server.authorize(slice::from_ref(&server.client_key))?;
+        server.before_each_command("")?;
         server.write_forced_command()?;
-        server.write_configuration()?;
+        server.write_configuration(setup)?;
         server.resume()?;
         Ok(server)
     }
@@ -146,10 +206,32 @@ impl SshServer {
         self.port
     }
 
-    /// Returns the line of a `known_hosts` file that names this server and its key.
+    /// Returns the line of a `known_hosts` file that names this server and its first key.
     pub fn known_hosts(&self) -> String {
-        let key: Vec<&str> = self.host_key.public().split(' ').take(2).collect();
-        format!("[127.0.0.1]:{} {}\n", self.port, key.join(" "))
+        self.known_hosts_line(&self.host_keys[0])
+    }
+
+    /// Returns the line that gives this server that key.
+    pub fn known_hosts_line(&self, key: &SshKey) -> String {
+        format!("[127.0.0.1]:{} {}\n", self.port, key.line())
+    }
+
+    /// Returns the keys by which the server proves who it is.
+    pub fn host_keys(&self) -> &[SshKey] {
+        &self.host_keys
+    }
+
+    /// Returns the key that signs the certificates of the host keys.
+    pub fn authority(&self) -> &SshKey {
+        &self.authority
+    }
+
+    /// Runs these shell lines before every command from now on: a profile that prints, a host that refuses.
+    pub fn before_each_command(&self, lines: &str) -> Result<()> {
+        replace_file(
+            &self.folder.join("prelude"),
+            format!("{lines}\n").as_bytes(),
+        )
     }
 
     /// Returns the key that is let in from the start.
@@ -221,8 +303,9 @@ impl SshServer {
             script.push_str(&format!("export {}='{value}'\n", name.to_string_lossy()));
         }
         script.push_str(&format!(
-            "REPOSITORIES='{}'\n",
-            self.repositories.root().display()
+            "REPOSITORIES='{}'\nPRELUDE='{}'\n",
+            self.repositories.root().display(),
+            self.folder.join("prelude").display()
         ));
         script.push_str(FORCED_COMMAND);
         let path = self.forced_command_path();
@@ -231,11 +314,20 @@ impl SshServer {
             .with_context(|| format!("cannot make {} executable", path.display()))
     }
 
-    fn write_configuration(&self) -> Result<()> {
+    fn write_configuration(&self, setup: &SshSetup) -> Result<()> {
+        let mut keys = String::new();
+        for key in &self.host_keys {
+            keys.push_str(&format!("HostKey {}\n", key.private_path.display()));
+            if setup.certified_for.is_some() {
+                let certificate = key.certificate_path();
+                keys.push_str(&format!("HostCertificate {}\n", certificate.display()));
+            }
+        }
         let configuration = format!(
-            "Port {port}\n\
+            "{first}\n\
+             Port {port}\n\
              ListenAddress 127.0.0.1\n\
-             HostKey {host_key}\n\
+             {keys}\
              PidFile none\n\
              AuthorizedKeysFile {authorized_keys}\n\
              StrictModes no\n\
@@ -249,7 +341,7 @@ impl SshServer {
              MaxStartups 200\n\
              ForceCommand {forced_command}\n",
             port = self.port,
-            host_key = self.host_key.private_path.display(),
+            first = setup.configuration,
             authorized_keys = self.folder.join("authorized_keys").display(),
             forced_command = self.forced_command_path().display(),
         );
@@ -318,17 +410,8 @@ fn user_name() -> Result<String> {
 
 fn generate_key(folder: &Path, name: &str, kind: &str, passphrase: &str) -> Result<SshKey> {
     let private_path = folder.join(format!("{name}_key"));
-    let output = Command::new("ssh-keygen")
-        .args(["-q", "-t", kind, "-N", passphrase, "-C", name, "-f"])
-        .arg(&private_path)
-        .output()
-        .context("cannot run ssh-keygen: install the package openssh-client")?;
-    if !output.status.success() {
-        bail!(
-            "ssh-keygen failed: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-    }
+    let options = ["-q", "-t", kind, "-N", passphrase, "-C", name, "-f"];
+    keygen(&options, &private_path)?;
     let read = |path: &Path| {
         fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
     };
@@ -337,4 +420,31 @@ fn generate_key(folder: &Path, name: &str, kind: &str, passphrase: &str) -> Resu
         public: read(&private_path.with_extension("pub"))?,
         private_path,
     })
+}
+
+/// Makes the certificate of a host key.
+fn certify(authority: &SshKey, key: &SshKey, names: &str, more: &[&str]) -> Result<()> {
+    let authority = authority.private_path.to_string_lossy();
+    let mut options = vec!["-q", "-s", &*authority, "-I", "host", "-n", names];
+    // A certificate is for users unless it is said to be for a host.
+    if !more.contains(&"for-users") {
+        options.push("-h");
+    }
+    options.extend(more.iter().filter(|option| **option != "for-users"));
+    keygen(&options, &key.private_path.with_extension("pub"))
+}
+
+fn keygen(options: &[&str], path: &Path) -> Result<()> {
+    let output = Command::new("ssh-keygen")
+        .args(options)
+        .arg(path)
+        .output()
+        .context("cannot run ssh-keygen: install the package openssh-client")?;
+    if !output.status.success() {
+        bail!(
+            "ssh-keygen failed: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    Ok(())
 }
