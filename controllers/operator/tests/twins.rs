@@ -32,7 +32,7 @@ use proof::built;
 use proof::dice::Dice;
 use proof::rows::case::{Case, FOLDER};
 use proof::rows::{self, Proof, Row, keyring};
-use repository::{Credential, Endpoint, HttpRemote, Limits, ProxyPolicy, Remote, TlsTrust};
+use repository::{Credential, Endpoint, HostKeyTrust, Limits, ProxyPolicy, Remote, TlsTrust};
 use sealing::SealedDocument;
 use serde_json::{Value, json};
 use testkit::GitServer;
@@ -480,12 +480,12 @@ impl Writer {
             url,
             credential: Credential::Anonymous,
             trust: TlsTrust::System,
+            host_keys: HostKeyTrust::Nobody,
             proxy: ProxyPolicy::Direct,
             limits: Limits::RECOMMENDED,
         };
         let handle = tokio::runtime::Handle::current();
-        let remote = HttpRemote::new(&endpoint, handle, CancellationToken::new()).unwrap();
-        let remote: Box<dyn Remote> = Box::new(remote);
+        let remote: Box<dyn Remote> = endpoint.remote(handle, CancellationToken::new()).unwrap();
         let around = Arc::new(Around {
             catalog: Arc::clone(&case.policy.catalog),
             encryption: keyring::encryption(case.keys).map(Arc::new),

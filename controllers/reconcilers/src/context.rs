@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crds::{GitBranch, GitProvider, GitTarget, KubeProvider, WatchRule};
 use fleet::FleetHandle;
-use k8s_openapi::api::core::v1::{Namespace, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use kube::runtime::reflector::Store;
 use kube::{Api, Client, Resource, ResourceExt};
 use model::Millis;
@@ -61,6 +61,14 @@ impl Context {
         api.get_opt(place.name.as_str())
             .await
             .map_err(Failure::api("for a Secret"))
+    }
+
+    /// Reads a ConfigMap.
+    pub(crate) async fn config_map(&self, place: &Place) -> Result<Option<ConfigMap>, Failure> {
+        let api: Api<ConfigMap> = self.api(place);
+        api.get_opt(place.name.as_str())
+            .await
+            .map_err(Failure::api("for a ConfigMap"))
     }
 }
 

@@ -23,6 +23,7 @@ mod context;
 mod events;
 mod failure;
 mod fingerprint_key;
+mod known_hosts;
 mod metrics;
 mod proof;
 mod remote_access;

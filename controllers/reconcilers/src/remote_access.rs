@@ -5,13 +5,13 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
 use model::{RepositoryUrl, Signature};
 use repository::{
-    Credential, CredentialError, Endpoint, HttpRemote, Remote, RemoteError, Retry, SecretData,
-    TlsTrust,
+    Credential, CredentialError, Endpoint, HostKeyTrust, RemoteError, Retry, SecretData, TlsTrust,
 };
 use tokio_util::sync::CancellationToken;
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::known_hosts::{self, HostKeys};
 use crate::place::Place;
 use crate::proof::{self, Proof, ProofFault};
 use crate::settings::Settings;
@@ -33,6 +33,8 @@ pub(crate) enum AccessFault {
     SecretMalformed { secret: Place, problem: String },
     #[error("spec.url cannot be used: {0}")]
     Url(String),
+    #[error("no SSH session is opened: {0}")]
+    HostKeys(String),
 }
 
 /// What is asked of a Git server.
@@ -58,11 +60,35 @@ pub(crate) async fn read(
         },
         None => None,
     };
-    Ok(prepare(
-        provider,
-        secret.as_ref().map(|(place, secret)| (*place, secret)),
-        &context.settings,
-    ))
+    let secret = secret.as_ref().map(|(place, secret)| (*place, secret));
+    let credential = match secret {
+        Some((place, secret)) => {
+            // Opening an encrypted key is made slow on purpose.
+            let (place, data) = (place.clone(), data(secret));
+            let reading = tokio::task::spawn_blocking(move || credential(&place, &data));
+            let read = reading.await;
+            read.map_err(|_| Failure::Stopped("the reading of a credential"))?
+        }
+        None => Ok((Credential::Anonymous, TlsTrust::System)),
+    };
+    let mut access = match credential
+        .and_then(|credential| prepare(provider, secret, credential, &context.settings))
+    {
+        Ok(access) => access,
+        Err(fault) => return Ok(Err(fault)),
+    };
+    match known_hosts::read(context, place, provider, secret).await? {
+        Ok(host_keys) => access.believe(host_keys),
+        Err(fault) => return Ok(Err(fault)),
+    }
+    Ok(Ok(access))
+}
+
+impl Access {
+    fn believe(&mut self, host_keys: HostKeys) {
+        self.stamp = format!("{} {}", self.stamp, host_keys.stamp);
+        self.endpoint.host_keys = host_keys.trust;
+    }
 }
 
 /// Returns what the server said when it was last asked, and asks it when that no longer stands.
@@ -78,6 +104,7 @@ pub(crate) async fn prove(
     let proof = match last.take() {
         Some(last) if !proof::is_due(&last, &access.stamp, asked, now, steady, first) => last,
         last => {
+            warn_about_host_keys(&access.endpoint);
             let result = ask(access.endpoint.clone(), what).await;
             Proof::after(last.as_ref(), access.stamp.clone(), context.wall(), result)
         }
@@ -86,13 +113,28 @@ pub(crate) async fn prove(
     proof
 }
 
+/// Reports what weakens the check of a host key each time that it matters.
+fn warn_about_host_keys(endpoint: &Endpoint) {
+    match &endpoint.host_keys {
+        HostKeyTrust::Anybody => tracing::warn!(
+            repository = %endpoint.url,
+            "the host key is not checked, because none is given and a flag allows it"
+        ),
+        HostKeyTrust::Known(known) if !known.skipped().is_empty() => tracing::warn!(
+            repository = %endpoint.url, origin = known.origin(), lines = ?known.skipped(),
+            "lines of known_hosts cannot be read and are skipped"
+        ),
+        HostKeyTrust::Known(_) | HostKeyTrust::Nobody => {}
+    }
+}
+
 /// Asks a Git server, off the threads that serve others. Dropping the future ends the conversation.
 async fn ask(endpoint: Endpoint, ask: Ask) -> Result<(), ProofFault> {
     let cancel = CancellationToken::new();
     let _ends_with_us = cancel.clone().drop_guard();
     let runtime = tokio::runtime::Handle::current();
     let talk = move || -> Result<(), RemoteError> {
-        let mut remote = HttpRemote::new(&endpoint, runtime, cancel)?;
+        let mut remote = endpoint.remote(runtime, cancel)?;
         match ask {
             Ask::Look => remote.look()?,
             Ask::PushSession => remote.prove_push()?,
@@ -138,49 +180,46 @@ fn secret_of(place: &Place, provider: &GitProvider) -> Option<Place> {
     Place::named(place.namespace.as_str(), &reference.name)
 }
 
+fn credential(secret: &Place, data: &SecretData) -> Result<(Credential, TlsTrust), AccessFault> {
+    let malformed = |error: CredentialError| AccessFault::SecretMalformed {
+        secret: secret.clone(),
+        problem: error.to_string(),
+    };
+    let credential = Credential::from_secret_data(data).map_err(malformed)?;
+    let trust = TlsTrust::from_secret_data(data).map_err(malformed)?;
+    Ok((credential, trust))
+}
+
+/// Prepares the way to a server whose host keys are not known yet.
 fn prepare(
     provider: &GitProvider,
     secret: Option<(&Place, &Secret)>,
+    (credential, trust): (Credential, TlsTrust),
     settings: &Settings,
 ) -> Result<Access, AccessFault> {
     let url = RepositoryUrl::new(&provider.spec.url)
         .map_err(|error| AccessFault::Url(error.to_string()))?;
-    let malformed = |place: &Place| {
-        let secret = place.clone();
-        move |error: CredentialError| AccessFault::SecretMalformed {
-            secret,
-            problem: error.to_string(),
-        }
-    };
-    let (credential, trust) = match secret {
-        None => (Credential::Anonymous, TlsTrust::System),
-        Some((place, secret)) => {
-            let data = data(secret);
-            let credential = Credential::from_secret_data(&data).map_err(malformed(place))?;
-            (
-                credential,
-                TlsTrust::from_secret_data(&data).map_err(malformed(place))?,
-            )
-        }
-    };
     repository::check(&url, &credential, settings.allow_git_http)
         .map_err(|error| AccessFault::Url(error.to_string()))?;
-    let incarnation = secret.map(|(_, secret)| {
-        format!(
-            "{}/{}",
-            secret.uid().unwrap_or_default(),
-            secret.resource_version().unwrap_or_default()
-        )
-    });
-    let stamp = format!("{} {}", provider.spec.url, incarnation.unwrap_or_default());
+    let secret = secret.map(|(_, secret)| incarnation(secret));
     let endpoint = Endpoint {
         url,
         credential,
         trust,
+        host_keys: HostKeyTrust::Nobody,
         proxy: settings.git_proxy,
         limits: settings.git_limits,
     };
-    Ok(Access { endpoint, stamp })
+    Ok(Access {
+        endpoint,
+        stamp: format!("{} {}", provider.spec.url, secret.unwrap_or_default()),
+    })
+}
+
+/// Names one version of an object.
+pub(crate) fn incarnation(object: &impl ResourceExt) -> String {
+    let version = object.resource_version().unwrap_or_default();
+    format!("{}/{version}", object.uid().unwrap_or_default())
 }
 
 fn data(secret: &Secret) -> SecretData {
@@ -208,6 +247,8 @@ mod tests {
             kubeconfig: KubeConfigPolicy::default(),
             sensitivity: model::Sensitivity::default(),
             allow_git_http,
+            default_known_hosts: None,
+            allow_missing_known_hosts: false,
             git_proxy: ProxyPolicy::Direct,
             git_limits: Limits::RECOMMENDED,
             namespace: model::Namespace::new("ops").unwrap(),
@@ -243,6 +284,7 @@ mod tests {
         prepare(
             &provider(url),
             Some((&place, secret)),
+            credential(&place, &data(secret))?,
             &settings(allow_git_http),
         )
     }
@@ -257,6 +299,22 @@ mod tests {
         };
         assert_eq!(stamp("1"), stamp("1"));
         assert_ne!(stamp("1"), stamp("2"));
+    }
+
+    #[test]
+    fn other_host_keys_are_another_stamp_too() {
+        let url = "https://git.example.com/o/r.git";
+        let plain = access(url, &secret("1", &[("bearerToken", "t")]), false).unwrap();
+        let stamp = |stamp: &str| {
+            let mut access = plain.clone();
+            access.believe(HostKeys {
+                stamp: stamp.to_owned(),
+                ..HostKeys::default()
+            });
+            access.stamp
+        };
+        assert_eq!(stamp("a/1"), stamp("a/1"));
+        assert_ne!(stamp("a/1"), stamp("a/2"));
     }
 
     #[test]
@@ -276,6 +334,11 @@ mod tests {
             access("nonsense", &token, false),
             Err(AccessFault::Url(_))
         ));
+        let no_key = access("git@git.example.com:o/r", &token, true).unwrap_err();
+        assert!(
+            no_key.to_string().contains("needs an SSH private key"),
+            "{no_key}"
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use model::{Namespace, Sensitivity};
+use model::{Namespace, ObjectName, Sensitivity};
 use policy::InClusterConsent;
 use repository::{Limits, ProxyPolicy};
 
@@ -21,6 +21,10 @@ pub struct Settings {
     pub sensitivity: Sensitivity,
     /// Whether a credential may travel over plain HTTP.
     pub allow_git_http: bool,
+    /// The ConfigMap of the operator's namespace with host keys for providers that bring none.
+    pub default_known_hosts: Option<ObjectName>,
+    /// Whether an SSH host is reached when no host key is given anywhere.
+    pub allow_missing_known_hosts: bool,
     /// Whether Git servers are reached through a proxy.
     pub git_proxy: ProxyPolicy,
     /// The bounds on one conversation with a Git server.

@@ -225,6 +225,8 @@ fn settings() -> Settings {
         kubeconfig: KubeConfigPolicy::default(),
         sensitivity: model::Sensitivity::default(),
         allow_git_http: true,
+        default_known_hosts: None,
+        allow_missing_known_hosts: false,
         git_proxy: ProxyPolicy::Direct,
         git_limits: Limits::RECOMMENDED,
         namespace: model::Namespace::new("ops").expect("because the name is valid"),

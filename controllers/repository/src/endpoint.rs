@@ -2,10 +2,16 @@
 
 use std::time::Duration;
 
-use model::RepositoryUrl;
+use model::{RepositoryUrl, Scheme};
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
 
 use crate::credential::{Credential, TlsTrust};
+use crate::error::RemoteError;
 use crate::host_keys::HostKeyTrust;
+use crate::http::HttpRemote;
+use crate::remote::Remote;
+use crate::ssh::SshRemote;
 
 /// A remote, with everything needed to reach it. Never changes: a new Secret makes a new endpoint.
 #[derive(Debug, Clone)]
@@ -22,6 +28,25 @@ pub struct Endpoint {
     pub proxy: ProxyPolicy,
     /// How long and how much.
     pub limits: Limits,
+}
+
+impl Endpoint {
+    /// Prepares to speak with the remote over what its URL names; nothing is sent. Calls wait on `runtime`,
+    /// so they must not be made from one of its async workers; `cancel` ends the call that is running and
+    /// all later ones.
+    ///
+    /// # Errors
+    /// Fails when the endpoint does not fit together.
+    pub fn remote(
+        &self,
+        runtime: Handle,
+        cancel: CancellationToken,
+    ) -> Result<Box<dyn Remote>, RemoteError> {
+        Ok(match self.url.scheme() {
+            Scheme::Http | Scheme::Https => Box::new(HttpRemote::new(self, runtime, cancel)?),
+            Scheme::Ssh => Box::new(SshRemote::new(self, runtime, cancel)?),
+        })
+    }
 }
 
 /// Whether connections go through a proxy.

@@ -30,7 +30,10 @@ mod background;
 
 pub use control_plane::{AuditWebhook, ControlPlane, Controllers, FrontProxy, Person};
 pub use forwarder::Forwarder;
-pub use git::{Access, GitClone, GitServer, ObjectFormat, Repository, SshKey, SshServer, SshSetup};
+pub use git::{
+    Access, GitClone, GitServer, ObjectFormat, Repository, SshKey, SshServer, SshSetup,
+    hash_known_hosts,
+};
 pub use kubeconfig::Kubeconfig;
 pub use kubectl::Kubectl;
 pub use tools::{Tool, Tools};

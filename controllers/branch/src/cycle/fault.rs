@@ -15,7 +15,9 @@ const LONGEST_ASKED_WAIT: u64 = 60 * 60 * 1000;
 /// show.
 pub(super) fn from_remote(error: &RemoteError) -> Fault {
     let kind = match error {
-        RemoteError::Unauthorized | RemoteError::Forbidden => PublicationFault::Credential,
+        RemoteError::Unauthorized | RemoteError::Forbidden | RemoteError::SshKeyRefused { .. } => {
+            PublicationFault::Credential
+        }
         RemoteError::Store(_) | RemoteError::HistoryMissing => PublicationFault::Store,
         RemoteError::NotUpdated { .. } => PublicationFault::PushRefused,
         _ => PublicationFault::Unreachable,

@@ -45,7 +45,7 @@ pub struct GitFlags {
     #[arg(long, value_name = "NAME", default_value = "", value_parser = name_or_empty)]
     pub default_known_hosts_configmap: String,
 
-    /// Connect to SSH hosts whose key is known nowhere.
+    /// Connect to SSH hosts unchecked when no host key is given anywhere.
     #[arg(long, value_name = BOOL, default_value = "false", value_parser = go_bool, action = Set)]
     pub insecure_allow_missing_known_hosts: bool,
 

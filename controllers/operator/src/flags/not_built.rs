@@ -28,14 +28,13 @@ const ATTRIBUTION: &str = "commits carry the configured author, not the person b
 const AUDIT: &str = "no audit events are received";
 const REDIS: &str =
     "nothing is kept in Redis, and a restart replays every watch from its beginning";
-const SSH: &str = "only http:// and https:// repositories can be reached";
 const RECEIVER: &str = "push notices are not received; idle branches are looked at in intervals";
 const SAVES: &str = "CommitRequests are neither served nor deleted";
 const METRICS_TLS: &str = "metrics are served without TLS";
 const STACKS: &str = "a log line carries the chain of causes instead of a stack trace";
 
 /// Each flag, and what happens instead.
-const TABLE: [NotBuilt; 35] = {
+const TABLE: [NotBuilt; 33] = {
     const fn row(flag: &'static str, instead: &'static str) -> NotBuilt {
         NotBuilt { flag, instead }
     }
@@ -68,8 +67,6 @@ const TABLE: [NotBuilt; 35] = {
         row("--redis-db", REDIS),
         row("--redis-key-prefix", REDIS),
         row("--redis-insecure", REDIS),
-        row("--default-known-hosts-configmap", SSH),
-        row("--insecure-allow-missing-known-hosts", SSH),
         row("--receiver-bind-address", RECEIVER),
         row("--commit-request-ttl", SAVES),
         row("--metrics-cert-path", METRICS_TLS),

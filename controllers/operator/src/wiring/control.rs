@@ -129,6 +129,8 @@ fn reconciler_settings(settings: &Settings) -> reconcilers::Settings {
         },
         sensitivity: settings.source.sensitivity.clone(),
         allow_git_http: settings.git.allow_http_credentials,
+        default_known_hosts: settings.git.default_known_hosts.clone(),
+        allow_missing_known_hosts: settings.git.allow_missing_known_hosts,
         git_proxy: ProxyPolicy::FromEnvironment,
         git_limits: Limits {
             call_timeout: settings.git.call_timeout,

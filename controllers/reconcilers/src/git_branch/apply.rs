@@ -9,7 +9,7 @@ use fleet::{BranchOrder, RemoteFactory};
 use kube::api::{Patch, PatchParams};
 use kube::{Api, ResourceExt};
 use model::{BranchName, GitBranchKey, GitProviderKey};
-use repository::{Endpoint, HttpRemote};
+use repository::Endpoint;
 use serde_json::json;
 
 use super::Memory;
@@ -135,9 +135,8 @@ fn order(observed: &Observed, standing: &Standing) -> Option<BranchOrder> {
 fn factory(endpoint: Endpoint) -> RemoteFactory {
     let runtime = tokio::runtime::Handle::current();
     Arc::new(move |cancel| {
-        let remote = HttpRemote::new(&endpoint, runtime.clone(), cancel);
-        let remote = remote.map_err(|error| error.to_string())?;
-        Ok(Box::new(remote) as Box<dyn branch::Remote>)
+        let remote = endpoint.remote(runtime.clone(), cancel);
+        remote.map_err(|error| error.to_string())
     })
 }
 

@@ -88,7 +88,7 @@ fn reason(fault: &AccessFault) -> Reason {
     match fault {
         AccessFault::SecretNotFound(_) => Reason::SecretNotFound,
         AccessFault::SecretMalformed { .. } => Reason::SecretMalformed,
-        AccessFault::Url(_) => Reason::ConnectionFailed,
+        AccessFault::HostKeys(_) | AccessFault::Url(_) => Reason::ConnectionFailed,
     }
 }
 
@@ -179,6 +179,10 @@ mod tests {
             (Err(malformed), "False/False/True SecretMalformed 10s"),
             (
                 Err(AccessFault::Url("u".to_owned())),
+                "False/False/True ConnectionFailed 10s",
+            ),
+            (
+                Err(AccessFault::HostKeys("h".to_owned())),
                 "False/False/True ConnectionFailed 10s",
             ),
         ] {

@@ -20,6 +20,8 @@ fn settings(consent: &str) -> Settings {
         kubeconfig: KubeConfigPolicy::default(),
         sensitivity: model::Sensitivity::default(),
         allow_git_http: false,
+        default_known_hosts: None,
+        allow_missing_known_hosts: false,
         git_proxy: ProxyPolicy::Direct,
         git_limits: Limits::RECOMMENDED,
         namespace: model::Namespace::new("ops").unwrap(),

@@ -78,7 +78,7 @@ impl SshClient {
 
     fn keep(&mut self, connection: &Arc<Connection>) {
         self.kept = Some(Arc::clone(connection));
-        self.watch.abort_all();
+        self.watch = JoinSet::new();
         let unused = close_when_unused(Arc::downgrade(connection));
         self.watch.spawn_on(unused, &self.runtime);
     }

@@ -107,6 +107,12 @@ impl Connection {
         let answer = self.session.authenticate_publickey(user, key).await;
         match answer.map_err(|error| from_russh(&error))? {
             AuthResult::Success => Ok(()),
+            // A host that refuses a key names the ways that are left; silence is a broken connection.
+            AuthResult::Failure {
+                remaining_methods, ..
+            } if remaining_methods.is_empty() => Err(RemoteError::Unreachable {
+                detail: "the connection broke during the login".to_owned(),
+            }),
             AuthResult::Failure { .. } => {
                 let bye = self.session.disconnect(Disconnect::ByApplication, "", "");
                 drop(bye.await);

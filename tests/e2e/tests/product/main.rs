@@ -28,5 +28,6 @@ mod record;
 mod recovery;
 mod sealed;
 mod soak;
+mod ssh;
 mod verbs;
 mod views;

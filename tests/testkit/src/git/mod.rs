@@ -14,4 +14,4 @@ mod ssh;
 pub use self::clone::GitClone;
 pub use self::http::{Access, GitServer, GitServerBuilder, Request};
 pub use self::repository::{ObjectFormat, Repository, Update};
-pub use self::ssh::{SshKey, SshServer, SshSetup, find_sshd};
+pub use self::ssh::{SshKey, SshServer, SshSetup, find_sshd, hash_known_hosts};

@@ -88,7 +88,7 @@ impl SshKey {
 pub struct SshSetup {
     /// The kinds of its host keys; one of `ed25519` when empty.
     pub host_keys: Vec<&'static str>,
-    /// Gives each host key a certificate for these names, separated by commas.
+    /// Gives each host key a certificate for these names, separated by commas; for none when empty.
     pub certified_for: Option<String>,
     /// Further options for `ssh-keygen` when it makes the certificates.
     pub certificate_options: Vec<&'static str>,
@@ -425,7 +425,10 @@ fn generate_key(folder: &Path, name: &str, kind: &str, passphrase: &str) -> Resu
 /// Makes the certificate of a host key.
 fn certify(authority: &SshKey, key: &SshKey, names: &str, more: &[&str]) -> Result<()> {
     let authority = authority.private_path.to_string_lossy();
-    let mut options = vec!["-q", "-s", &*authority, "-I", "host", "-n", names];
+    let mut options = vec!["-q", "-s", &*authority, "-I", "host"];
+    if !names.is_empty() {
+        options.extend(["-n", names]);
+    }
     // A certificate is for users unless it is said to be for a host.
     if !more.contains(&"for-users") {
         options.push("-h");
@@ -447,4 +450,9 @@ fn keygen(options: &[&str], path: &Path) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// Hides the names in a file of known hosts, as `ssh-keygen` does.
+pub fn hash_known_hosts(path: &Path) -> Result<()> {
+    keygen(&["-q", "-H", "-f"], path)
 }

@@ -209,10 +209,6 @@ fn a_flag_without_its_feature_says_so_when_it_is_set() {
         ("--redis-addr=valkey:6379", "--redis-addr"),
         ("--receiver-bind-address=:9292", "--receiver-bind-address"),
         ("--commit-request-ttl=1h", "--commit-request-ttl"),
-        (
-            "--default-known-hosts-configmap=hosts",
-            "--default-known-hosts-configmap",
-        ),
         ("--replica-count=2", "--replica-count"),
         ("--audit-cert-path=/tls", "--audit-cert-path"),
     ];
@@ -222,6 +218,8 @@ fn a_flag_without_its_feature_says_so_when_it_is_set() {
     for word in [
         "--redis-addr=",
         "--commit-request-ttl=48h",
+        "--default-known-hosts-configmap=hosts",
+        "--insecure-allow-missing-known-hosts",
         "--insecure-kubeconfig-exec",
         "--insecure-kubeconfig-tls",
     ] {
