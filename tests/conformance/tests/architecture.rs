@@ -80,6 +80,10 @@ const PURE: &[&str] = &["model", "policy", "sealing", "manifests"];
 /// ephemeral keys of a wrapped data key; what it reaches is its own affair.
 const DRAWS_ITSELF: &[(&str, &str)] = &[("age", "sealing")];
 
+/// Libraries whose way to a random number generator is a feature that somebody else in the workspace switches
+/// on, the SSH library here; what the pure crates use of them draws nothing.
+const OFFERS_RANDOMNESS: &[&str] = &["crypto-common"];
+
 /// What a pure crate must not reach, also through others.
 const IMPURE: &[&str] = &[
     "async-std",
@@ -257,9 +261,9 @@ fn pure_crates_reach_no_runtime_client_network_or_clock() {
         let mut reached = BTreeSet::new();
         let mut open = vec![&start.id];
         while let Some(id) = open.pop() {
-            let is_passed = DRAWS_ITSELF
-                .iter()
-                .any(|(library, _)| *library == metadata[id].name.as_str());
+            let name = metadata[id].name.as_str();
+            let is_passed = OFFERS_RANDOMNESS.contains(&name)
+                || DRAWS_ITSELF.iter().any(|(library, _)| *library == name);
             if reached.insert(id) && !is_passed {
                 open.extend(nodes[id].iter().copied());
             }
