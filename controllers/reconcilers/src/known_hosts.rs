@@ -204,7 +204,8 @@ mod tests {
     #[test]
     fn the_first_key_that_is_not_blank_is_read() {
         let place = Place::named("ns", "s").unwrap();
-        let cases: [(&[(&str, &str)], Option<&str>); 5] = [
+        type Case<'a> = (&'a [(&'a str, &'a str)], Option<&'a str>);
+        let cases: [Case<'_>; 5] = [
             (&[("known_hosts", "a"), ("ssh_known_hosts", "b")], Some("a")),
             (
                 &[("known_hosts", " \n"), ("ssh_known_hosts", "b")],

@@ -1,4 +1,5 @@
-//! Everything this product knows about Git: remotes over HTTP(S) and SSH, and a local object store without a worktree.
+//! Everything this product knows about Git: remotes over HTTP(S) and SSH, and a local object store without
+//! a worktree.
 //!
 //! One branch is served by one [`Store`] (a bare directory, a cache that may be dropped at any time), one
 //! [`Remote`] (the only thing that opens connections) and, while writes wait for publication, one
@@ -8,9 +9,10 @@
 //! errors are typed so that the caller can. It never starts another program, and it reads no
 //! configuration file of the machine it runs on. Not here yet: signatures.
 //!
-//! Reading order: [`endpoint`], [`credential`] and [`host_keys`] (how a host is reached), [`advertisement`] (what it
-//! says), [`remote`] (what may be asked of it and how that ends), `wire` (the protocol without I/O),
-//! `conversation`, `http` and `ssh` (what carries it), `look`, `fetch` and `push` (the sessions), then [`store`], [`snapshot`] and [`attempt`].
+//! Reading order: [`endpoint`], [`credential`] and [`host_keys`] (how a host is reached), [`advertisement`]
+//! (what it says), [`remote`] (what may be asked of it and how that ends), `wire` (the protocol without
+//! I/O), `conversation`, `http` and `ssh` (what carries it), `look`, `fetch` and `push` (the sessions), then
+//! [`store`], [`snapshot`] and [`attempt`].
 
 pub mod advertisement;
 pub mod attempt;

@@ -2,7 +2,8 @@
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
-    reason = "a test ends at the first surprise, also in its helpers"
+    clippy::print_stdout,
+    reason = "a test ends at the first surprise, also in its helpers, and prints what it counts"
 )]
 
 mod support;
@@ -280,4 +281,54 @@ fn a_new_branch_is_created_once() {
         ssh.bench.origin.branch("live").as_deref(),
         Some(commit.as_str())
     );
+}
+
+#[test]
+fn ten_branches_push_at_once_without_a_thread_for_each_channel() {
+    const BRANCHES: usize = 10;
+    let ssh = SshBench::seeded(&[("a.yaml", "a: 1\n")]);
+    let (_, store, tip) = ssh.fetched();
+    let threads = || {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("Threads:"));
+        line.unwrap().trim().parse::<usize>().unwrap()
+    };
+    let pushes: Vec<_> = (0..BRANCHES)
+        .map(|number| {
+            let content = format!("{number}\n");
+            let (attempt, commit) = attempt(&store, Some(&tip), &[write("b.yaml", &content)]);
+            let mut create = request(&attempt);
+            create.branch = branch(&format!("live-{number}"));
+            create.expected = None;
+            (create, commit)
+        })
+        .collect();
+    let pushed = std::sync::Barrier::new(BRANCHES + 1);
+    let counted = std::sync::Barrier::new(BRANCHES + 1);
+    let before = threads();
+    let during = std::thread::scope(|scope| {
+        for (create, commit) in &pushes {
+            let (ssh, pushed, counted) = (&ssh, &pushed, &counted);
+            scope.spawn(move || {
+                let mut remote = ssh.remote();
+                let outcome = remote.push(create);
+                pushed.wait();
+                counted.wait();
+                assert_landed(&outcome, commit);
+            });
+        }
+        pushed.wait();
+        let during = threads();
+        counted.wait();
+        during
+    });
+    println!("{before} threads before, {during} with {BRANCHES} open connections");
+    // Other tests of this process come and go, each with a few of its own.
+    assert!(during <= before + BRANCHES + 30, "{before} to {during}");
+    for (create, commit) in &pushes {
+        let branch = ssh.bench.origin.branch(create.branch.as_str());
+        assert_eq!(branch.as_deref(), Some(commit.as_str()));
+    }
 }

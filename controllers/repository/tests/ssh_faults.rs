@@ -9,7 +9,6 @@
 mod support;
 
 use std::net::{SocketAddr, TcpListener};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use model::CommitId;
@@ -17,8 +16,8 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use repository::{Attempt, Endpoint, Limits, PushOutcome, Remote, RemoteError, Retry};
 use support::ssh::SshBench;
-use support::wire::{Break, Way, Wire};
 use support::{assert_landed, attempt, request, text, tip_of, write};
+use testkit::wire::{Break, Way, Wire};
 
 fn address(port: u16) -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], port))
@@ -258,7 +257,7 @@ fn a_wire_that_breaks_anywhere_loses_nothing_and_doubles_nothing() {
     let (_, mut store, tip) = ssh.fetched();
 
     // How much a whole push carries, each way.
-    let whole = Wire::to(address(ssh.host.port()), |_| None);
+    let whole = Wire::to(address(ssh.host.port()), |_| None).unwrap();
     let (first, mut base) = attempt(&store, Some(&tip), &[write("first.yaml", "1\n")]);
     let mut remote = ssh.remote_at(&ssh.endpoint_at(whole.port()));
     assert_landed(&remote.push(&request(&first)), &base);
@@ -273,11 +272,7 @@ fn a_wire_that_breaks_anywhere_loses_nothing_and_doubles_nothing() {
         let way = [Way::ToServer, Way::ToClient][random.random_range(0..2)];
         let how = [Break::Cut, Break::Cut, Break::Cut, Break::Stall][random.random_range(0..4)];
         let at = random.random_range(0..total[usize::from(way == Way::ToClient)] + 200);
-        let connections = AtomicUsize::new(0);
-        let wire = Wire::to(address(ssh.host.port()), move |_| {
-            connections.fetch_add(1, Ordering::SeqCst);
-            Some((way, at, how))
-        });
+        let wire = Wire::to(address(ssh.host.port()), move |_| Some((way, at, how))).unwrap();
         let content = format!("round: {round}\n");
         let (next, commit) = attempt(&store, Some(&base), &[write("a.yaml", &content)]);
         let mut broken = ssh.remote_at(&hasty(ssh.endpoint_at(wire.port())));
@@ -336,15 +331,16 @@ fn a_fetch_over_a_broken_wire_leaves_the_store_as_it_was() {
     let ssh = SshBench::seeded(&[("a.yaml", "a: 1\n")]);
     let (_, mut store, first) = ssh.fetched();
     let clone = ssh.host.clone("app").unwrap();
-    clone
-        .write("big.yaml", &"line: 1\n".repeat(10_000))
-        .unwrap();
+    let mut random = StdRng::seed_from_u64(7);
+    let lines = (0..10_000).map(|_| format!("line: {}\n", random.random_range(0..u64::MAX)));
+    clone.write("big.yaml", &lines.collect::<String>()).unwrap();
     let tip = support::commit_id(&clone.commit("more").unwrap());
     clone.push().unwrap();
-    for at in [500, 1_500, 2_500, 3_200, 3_600] {
+    for at in [500, 1_500, 2_500, 20_000, 60_000] {
         let wire = Wire::to(address(ssh.host.port()), move |_| {
             Some((Way::ToClient, at, Break::Cut))
-        });
+        })
+        .unwrap();
         let mut broken = ssh.remote_at(&ssh.endpoint_at(wire.port()));
         let error = broken.fetch(&mut store, &tip, Some(&first)).unwrap_err();
         assert_eq!(error.retry(), Retry::AfterBackoff, "{at}: {error:?}");

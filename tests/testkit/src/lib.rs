@@ -24,6 +24,7 @@ pub mod ports;
 pub mod tools;
 pub mod usage;
 pub mod wait;
+pub mod wire;
 pub mod workbench;
 
 mod background;

@@ -6,6 +6,7 @@ use russh::keys::{Algorithm, Certificate, EcdsaCurve, HashAlg, PublicKey};
 
 use super::line::{Line, Role};
 use super::{HostAddress, KnownHosts, pattern};
+use crate::text;
 
 /// What a host shows to prove who it is. That it owns the key is proved already.
 pub(crate) enum Shown<'a> {
@@ -241,12 +242,21 @@ impl KnownHosts {
     }
 }
 
-/// Judges a certificate that a known authority signed; its signature is not checked yet.
+/// Judges a certificate that names a known authority. Its signature comes first: until then its words are
+/// anybody's.
 fn check_certificate(
     host: &HostAddress,
     certificate: &Certificate,
     now: u64,
 ) -> Result<(), String> {
+    if certificate.signature().algorithm() == (Algorithm::Rsa { hash: None }) {
+        return Err("its signature uses SHA-1".to_owned());
+    }
+    let authority = certificate.signature_key().fingerprint(HashAlg::Sha256);
+    // At its own first second, so that only the signature can be at fault.
+    certificate
+        .validate_at(certificate.valid_after(), [&authority])
+        .map_err(|_| "its signature is wrong".to_owned())?;
     if certificate.cert_type() != CertType::Host {
         return Err("it is a certificate for users".to_owned());
     }
@@ -255,14 +265,12 @@ fn check_certificate(
         .iter()
         .any(|name| pattern::matches_wildcards(&name.to_lowercase(), host.host()))
     {
-        let named = principals.join(", ");
+        let named = text::shown(principals.join(", ").as_bytes());
         return Err(format!("it is not for {}, but for [{named}]", host.host()));
     }
     if let Some((option, _)) = certificate.critical_options().iter().next() {
+        let option = text::shown(option.as_bytes());
         return Err(format!("it has the unknown critical option {option:?}"));
-    }
-    if certificate.signature().algorithm() == (Algorithm::Rsa { hash: None }) {
-        return Err("its signature uses SHA-1".to_owned());
     }
     if now < certificate.valid_after() {
         return Err("it is not valid yet".to_owned());
@@ -270,10 +278,7 @@ fn check_certificate(
     if now >= certificate.valid_before() {
         return Err("it has expired".to_owned());
     }
-    let authority = certificate.signature_key().fingerprint(HashAlg::Sha256);
-    certificate
-        .validate_at(now, [&authority])
-        .map_err(|_| "its signature is wrong".to_owned())
+    Ok(())
 }
 
 /// Says whether a key signs with an algorithm.

@@ -3,7 +3,6 @@
 
 pub(crate) mod relay;
 pub(crate) mod ssh;
-pub(crate) mod wire;
 
 use std::sync::Arc;
 

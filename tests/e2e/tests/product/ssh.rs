@@ -1,8 +1,14 @@
 //! A repository over SSH: what is missing or wrong is told where `kubectl` shows it, and what is right works.
 
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use e2e::stage::{FOLDER, OPERATOR_NAMESPACE, REPOSITORY, Setting, Stage, TEAM};
 use serde_json::json;
+use testkit::wire::{Break, Way, Wire};
 use testkit::{SshKey, SshServer, wait};
+
+use crate::dice::{Dice, from_environment};
 
 #[test]
 fn a_repository_over_ssh_is_mirrored_once_its_host_and_our_key_are_known() {
@@ -19,19 +25,7 @@ fn a_repository_over_ssh_is_mirrored_once_its_host_and_our_key_are_known() {
     wait_provider(&stage, "False ConnectionFailed", "no host key is known");
     let other = host.generate_key("other", "ed25519", "").unwrap();
     apply_host_keys(&stage, &host.known_hosts_line(&other));
-    stage
-        .admin
-        .run(&[
-            "patch",
-            "gitprovider",
-            "platform",
-            "-n",
-            TEAM,
-            "--type=merge",
-            "-p",
-            r#"{"spec":{"knownHostsRef":{"name":"hosts"}}}"#,
-        ])
-        .unwrap();
+    believe_host_keys(&stage);
     wait_provider(
         &stage,
         "False ConnectionFailed",
@@ -97,6 +91,88 @@ fn a_repository_over_ssh_is_mirrored_once_its_host_and_our_key_are_known() {
     stage.stop_operator().unwrap();
 }
 
+/// How many connections break before the wire holds.
+const BREAKS: usize = 6;
+const EDITS: usize = 8;
+
+#[test]
+fn an_ssh_wire_that_breaks_anywhere_loses_no_edit_and_doubles_none() {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let seed = from_environment("SSH_SEED", now.as_secs());
+    eprintln!("SSH_SEED={seed}");
+    let mut dice = Dice(seed);
+    // A whole push carries about this much each way.
+    let fates: Vec<_> = (0..BREAKS)
+        .map(|_| {
+            let way = [Way::ToServer, Way::ToClient][usize::from(dice.below(2) == 1)];
+            let how =
+                [Break::Cut, Break::Cut, Break::Stall][usize::try_from(dice.below(3)).unwrap()];
+            (way, usize::try_from(dice.below(6_000)).unwrap(), how)
+        })
+        .collect();
+    eprintln!("{fates:?}");
+
+    let setting = Setting::default();
+    let control_plane = setting.control_plane.clone().start().unwrap();
+    let mut stage = Stage::prepare(&setting, control_plane).unwrap();
+    let host = SshServer::serving(&stage.git).unwrap();
+    let (here, port) = (Ipv4Addr::LOCALHOST, host.port());
+    // Whole connections in between keep the waits of the writer short.
+    let wire = Wire::to(SocketAddr::from((here, port)), move |number| {
+        let breaks = number % 3 == 2;
+        fates.get(number / 3).copied().filter(|_| breaks)
+    })
+    .unwrap();
+    let through = |text: String| text.replace(&port.to_string(), &wire.port().to_string());
+    apply_mirror(&stage, &through(host.url(REPOSITORY)), host.client_key());
+    apply_host_keys(&stage, &through(host.known_hosts()));
+    believe_host_keys(&stage);
+    let bounded = ["--git-call-timeout=5s".to_owned()];
+    stage.start_operator_with(&bounded).unwrap();
+    // Each edit is waited for, so that there are as many pushes to break.
+    for round in 0..EDITS {
+        let object = json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "paint", "namespace": TEAM},
+            "data": {"round": round.to_string()},
+        });
+        stage.admin.apply(&object.to_string()).unwrap();
+        let value = format!("round: \"{round}\"");
+        wait::until(format!("{value} on the branch"), 2 * wait::GENEROUS, || {
+            let files = stage.repository.files("main").ok()?;
+            let file = files.iter().find(|file| file.ends_with("paint.yaml"))?;
+            let text = stage.repository.file("main", file).ok()?;
+            text.contains(&value).then_some(())
+        })
+        .unwrap_or_else(|error| panic!("{error}\n{}", stage.explain("demo")));
+    }
+    stage.stop_operator().unwrap();
+
+    let clone = host.clone(REPOSITORY).unwrap();
+    clone.git(&["fsck", "--full", "--strict"]).unwrap();
+    let merges = clone
+        .git(&["rev-list", "--merges", "--count", "HEAD"])
+        .unwrap();
+    assert_eq!(merges.trim(), "0");
+    // Each edit is in history once and in its order.
+    let log = [
+        "log",
+        "--reverse",
+        "--format=",
+        "--patch",
+        "--unified=0",
+        "--",
+        "*/paint.yaml",
+    ];
+    let patches = clone.git(&log).unwrap();
+    let written: Vec<&str> = patches
+        .lines()
+        .filter_map(|line| line.strip_prefix('+')?.trim().strip_prefix("round: "))
+        .collect();
+    let expected: Vec<String> = (0..EDITS).map(|round| format!("\"{round}\"")).collect();
+    assert_eq!(written, expected);
+}
+
 /// Finds where the mirror wrote the ConfigMap, below the folder.
 fn mirrored_path(stage: &Stage, name: &str) -> String {
     let below = format!("{FOLDER}/");
@@ -117,6 +193,13 @@ fn apply_key(stage: &Stage, key: &SshKey, passphrase: &str) {
         "stringData": {"ssh-privatekey": key.private(), "ssh-password": passphrase},
     });
     stage.admin.apply(&secret.to_string()).unwrap();
+}
+
+fn believe_host_keys(stage: &Stage) {
+    let patch = r#"{"spec":{"knownHostsRef":{"name":"hosts"}}}"#;
+    let provider = ["patch", "gitprovider", "platform", "-n", TEAM];
+    let patched = [provider.as_slice(), &["--type=merge", "-p", patch]].concat();
+    stage.admin.run(&patched).unwrap();
 }
 
 fn apply_host_keys(stage: &Stage, lines: &str) {

@@ -1,21 +1,25 @@
-//! A wire between client and server that breaks at a given byte.
+//! A wire to a server, each of whose connections breaks at a given byte.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+
+use anyhow::{Context, Result};
 
 /// Which way bytes go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub enum Way {
+    /// From the client.
     ToServer,
+    /// From the server.
     ToClient,
 }
 
 /// How a connection breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Break {
+pub enum Break {
     /// Both sides see the end.
     Cut,
     /// Nothing passes any more in this direction, and nobody is told.
@@ -23,10 +27,11 @@ pub(crate) enum Break {
 }
 
 /// Where one connection breaks; `None` never breaks.
-pub(crate) type Fate = Option<(Way, usize, Break)>;
+pub type Fate = Option<(Way, usize, Break)>;
 
 /// A wire that carries connections until it is dropped.
-pub(crate) struct Wire {
+#[derive(Debug)]
+pub struct Wire {
     address: SocketAddr,
     carried: Arc<[AtomicUsize; 2]>,
     stop: Arc<AtomicBool>,
@@ -36,65 +41,52 @@ pub(crate) struct Wire {
 
 impl Wire {
     /// Starts a wire to `target`. `fate` is asked for each connection, which it gets the number of.
-    pub(crate) fn to(
+    pub fn to(
         target: SocketAddr,
         fate: impl Fn(usize) -> Fate + Send + Sync + 'static,
-    ) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
+    ) -> Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").context("cannot listen for a wire")?;
+        let address = listener.local_addr().context("a listener has an address")?;
         let carried = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
         let stop = Arc::new(AtomicBool::new(false));
         let open = Arc::new(Mutex::new(Vec::new()));
-        let thread = thread::spawn({
-            let (carried, stop, open) = (carried.clone(), stop.clone(), open.clone());
-            move || {
-                let mut threads = Vec::new();
-                for (number, client) in listener.incoming().enumerate() {
-                    if stop.load(Ordering::SeqCst) {
-                        break;
-                    }
-                    let (Ok(client), Ok(server)) = (client, TcpStream::connect(target)) else {
-                        continue;
-                    };
-                    for stream in [&client, &server] {
-                        stream.set_nodelay(true).unwrap();
-                        open.lock().unwrap().push(stream.try_clone().unwrap());
-                    }
-                    let fate = fate(number);
-                    for way in [Way::ToServer, Way::ToClient] {
-                        let (from, to) = match way {
-                            Way::ToServer => (&client, &server),
-                            Way::ToClient => (&server, &client),
-                        };
-                        let streams = (from.try_clone().unwrap(), to.try_clone().unwrap());
-                        let broken = fate.filter(|(broken, _, _)| *broken == way);
-                        let broken = broken.map(|(_, at, how)| (at, how));
-                        let carried = carried.clone();
-                        threads.push(thread::spawn(move || {
-                            carry(streams, broken, &carried[usize::from(way == Way::ToClient)]);
-                        }));
-                    }
+        let line = Line {
+            target,
+            carried: Arc::clone(&carried),
+            open: Arc::clone(&open),
+        };
+        let over = Arc::clone(&stop);
+        let thread = thread::spawn(move || {
+            let mut threads = Vec::new();
+            for (number, client) in listener.incoming().enumerate() {
+                if over.load(Ordering::SeqCst) {
+                    break;
                 }
-                for thread in threads {
-                    thread.join().unwrap();
+                // A connection that does not come about is one that broke at once.
+                if let Ok(client) = client {
+                    threads.extend(line.join(&client, fate(number)).unwrap_or_default());
                 }
             }
+            for thread in threads {
+                drop(thread.join());
+            }
         });
-        Self {
+        Ok(Self {
             address,
             carried,
             stop,
             open,
             thread: Some(thread),
-        }
+        })
     }
 
-    pub(crate) fn port(&self) -> u16 {
+    /// Returns the port at which the wire begins.
+    pub fn port(&self) -> u16 {
         self.address.port()
     }
 
     /// Returns how many bytes went that way so far, over all connections.
-    pub(crate) fn carried(&self, way: Way) -> usize {
+    pub fn carried(&self, way: Way) -> usize {
         self.carried[usize::from(way == Way::ToClient)].load(Ordering::SeqCst)
     }
 }
@@ -104,12 +96,48 @@ impl Drop for Wire {
         self.stop.store(true, Ordering::SeqCst);
         // Wakes the thread up; when that fails it is gone already.
         drop(TcpStream::connect(self.address));
-        for stream in self.open.lock().unwrap().drain(..) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        for stream in open.drain(..) {
             drop(stream.shutdown(Shutdown::Both));
         }
+        drop(open);
         if let Some(thread) = self.thread.take() {
-            thread.join().unwrap();
+            drop(thread.join());
         }
+    }
+}
+
+/// What the connections of a wire have in common.
+struct Line {
+    target: SocketAddr,
+    carried: Arc<[AtomicUsize; 2]>,
+    open: Arc<Mutex<Vec<TcpStream>>>,
+}
+
+impl Line {
+    /// Carries both ways of one connection, each in a thread.
+    fn join(&self, client: &TcpStream, fate: Fate) -> std::io::Result<Vec<JoinHandle<()>>> {
+        let server = TcpStream::connect(self.target)?;
+        for stream in [client, &server] {
+            stream.set_nodelay(true)?;
+            let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            open.push(stream.try_clone()?);
+        }
+        let mut threads = Vec::new();
+        for way in [Way::ToServer, Way::ToClient] {
+            let (from, to) = match way {
+                Way::ToServer => (client, &server),
+                Way::ToClient => (&server, client),
+            };
+            let streams = (from.try_clone()?, to.try_clone()?);
+            let broken = fate.filter(|(broken, _, _)| *broken == way);
+            let broken = broken.map(|(_, at, how)| (at, how));
+            let carried = Arc::clone(&self.carried);
+            threads.push(thread::spawn(move || {
+                carry(streams, broken, &carried[usize::from(way == Way::ToClient)]);
+            }));
+        }
+        Ok(threads)
     }
 }
 
