@@ -212,6 +212,52 @@ mod tests {
     }
 
     #[test]
+    fn d31_every_text_becomes_a_name_and_an_address_that_git_takes() {
+        let long = "é".repeat(300);
+        for (name, email, expected) in [
+            ("Alice <root>", "<a@b.io>", ("Alice root", "a@b.io")),
+            ("a\nb\r\tc\u{7f}\u{85}d", "a\0b@c.io", ("abcd", "ab@c.io")),
+            ("", "", ("unknown", "")),
+            ("<>\n", "\n", ("unknown", "")),
+            (
+                " 'Zoë' 山田. ",
+                " zoë@例え.jp ",
+                ("Zoë' 山田", "zoë@例え.jp"),
+            ),
+            (&long, &long, (&long[..512], &long[..512])),
+        ] {
+            let cleaned = Signature::cleaned(name, email);
+            assert_eq!((cleaned.name.as_str(), cleaned.email.as_str()), expected);
+            let again = Signature::cleaned(&cleaned.name, &cleaned.email);
+            assert_eq!(again, cleaned, "cleaning once is enough");
+        }
+    }
+
+    #[test]
+    fn d31_whatever_a_username_is_its_author_is_legal_and_has_an_address() {
+        for username in [
+            "<>",
+            "\n",
+            "Zoë",
+            "a b",
+            "x@y.io\ncommitter z",
+            "\u{1b}[31m",
+        ] {
+            let who = actor(username, Some(username), Some(username));
+            let illegal = |c: char| c.is_control() || c == '<' || c == '>';
+            assert!(
+                !who.name.is_empty() && !who.name.contains(illegal),
+                "{who:?}"
+            );
+            assert!(
+                !who.email.is_empty() && !who.email.contains(illegal),
+                "{who:?}"
+            );
+            assert!(who.email.is_ascii(), "{who:?}");
+        }
+    }
+
+    #[test]
     fn nobody_and_unresolved_differ() {
         let committer = Signature::default();
         assert_eq!(Author::Operator.signature(&committer), committer);

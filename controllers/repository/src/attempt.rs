@@ -3,6 +3,7 @@
 use model::{CommitId, Content, ContentId, Contents, FolderPath, ReadError};
 
 use crate::error::StoreError;
+use crate::sign::SigningKey;
 use crate::snapshot::{self, Snapshots, TreeSnapshot};
 use crate::store::{self, Objects, Store};
 
@@ -78,7 +79,29 @@ impl Attempt {
         edits: &[TreeEdit],
         text: &CommitText,
     ) -> Result<Option<CommitId>, StoreError> {
-        let tip = store::add_commit(&mut self.objects, self.tip.as_ref(), edits, text)?;
+        self.add(edits, text, None)
+    }
+
+    /// Adds one commit as [`commit`](Self::commit) does, signed. Equal inputs make equal commits.
+    ///
+    /// # Errors
+    /// Fails as `commit` does, and when the key makes no signature that holds.
+    pub fn commit_signed(
+        &mut self,
+        edits: &[TreeEdit],
+        text: &CommitText,
+        key: &SigningKey,
+    ) -> Result<Option<CommitId>, StoreError> {
+        self.add(edits, text, Some(key))
+    }
+
+    fn add(
+        &mut self,
+        edits: &[TreeEdit],
+        text: &CommitText,
+        key: Option<&SigningKey>,
+    ) -> Result<Option<CommitId>, StoreError> {
+        let tip = store::add_commit(&mut self.objects, self.tip.as_ref(), edits, text, key)?;
         if tip.is_some() {
             self.tip.clone_from(&tip);
         }

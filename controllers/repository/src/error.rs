@@ -6,6 +6,7 @@ use std::time::Duration;
 use model::{CommitId, FolderPath, RepoPath};
 
 use crate::host_keys::HostKeyFault;
+use crate::sign::SigningFailed;
 
 /// When a failed call is worth another try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -183,6 +184,9 @@ pub enum StoreError {
     /// An edit that must not be made.
     #[error(transparent)]
     Edit(#[from] EditRefusal),
+    /// The commit could not be signed. Nothing was written.
+    #[error(transparent)]
+    Signing(#[from] SigningFailed),
     /// The disk does not let us.
     #[error("the object store at {} cannot be written: {what}", .dir.display())]
     Io {
@@ -208,7 +212,7 @@ impl StoreError {
             Self::Damaged { .. } | Self::UnknownCommit { .. } | Self::Io { .. } => {
                 Retry::AfterBackoff
             }
-            Self::NotAFolder { .. } | Self::Edit(_) => Retry::AfterChange,
+            Self::NotAFolder { .. } | Self::Edit(_) | Self::Signing(_) => Retry::AfterChange,
         }
     }
 }

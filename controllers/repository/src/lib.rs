@@ -7,12 +7,12 @@
 //!
 //! It deliberately does not decide when to fetch, what to write, or when to try again; outcomes and
 //! errors are typed so that the caller can. It never starts another program, and it reads no
-//! configuration file of the machine it runs on. Not here yet: signatures.
+//! configuration file of the machine it runs on.
 //!
 //! Reading order: [`endpoint`], [`credential`] and [`host_keys`] (how a host is reached), [`advertisement`]
 //! (what it says), [`remote`] (what may be asked of it and how that ends), `wire` (the protocol without
 //! I/O), `conversation`, `http` and `ssh` (what carries it), `look`, `fetch` and `push` (the sessions), then
-//! [`store`], [`snapshot`] and [`attempt`].
+//! [`store`], [`snapshot`], [`sign`] and [`attempt`].
 
 pub mod advertisement;
 pub mod attempt;
@@ -21,6 +21,7 @@ pub mod endpoint;
 pub mod error;
 pub mod host_keys;
 pub mod remote;
+pub mod sign;
 pub mod snapshot;
 pub mod store;
 
@@ -41,6 +42,7 @@ pub use error::{EditRefusal, RemoteError, Retry, StoreError};
 pub use host_keys::{HostKeyFault, HostKeyTrust, KnownHosts, KnownHostsError};
 pub use http::HttpRemote;
 pub use remote::{PushOutcome, PushRequest, Remote};
+pub use sign::{NewSigningKey, SigningFailed, SigningKey, SigningKeyError};
 pub use snapshot::{LARGEST_FILE, TreeSnapshot};
 pub use ssh::SshRemote;
 pub use store::{History, Store};

@@ -74,7 +74,10 @@ pub(super) fn folder_refusal(error: &StoreError, folder: &FolderPath) -> Option<
             IssueKind::WriteEscapesScope,
             "remove what stands in the way, or give the target another path",
         ),
-        StoreError::Damaged { .. } | StoreError::UnknownCommit { .. } | StoreError::Io { .. } => {
+        StoreError::Damaged { .. }
+        | StoreError::UnknownCommit { .. }
+        | StoreError::Signing(_)
+        | StoreError::Io { .. } => {
             return None;
         }
     };

@@ -10,6 +10,7 @@ use model::{Millis, Signature};
 
 use super::objects::{NewObject, Objects};
 use crate::error::StoreError;
+use crate::sign::SigningKey;
 
 /// The text around a commit's tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,26 +26,30 @@ pub struct CommitText {
     pub time_ms: Millis,
 }
 
-/// Adds a commit to the objects and returns its id.
+/// Adds a commit to the objects, signed if there is a key, and returns its id.
 pub(super) fn add(
     objects: &mut Objects,
     tree: ObjectId,
     parent: Option<ObjectId>,
     text: &CommitText,
+    key: Option<&SigningKey>,
 ) -> Result<ObjectId, StoreError> {
-    let commit = Commit {
+    let mut commit = Commit {
         tree,
         parents: parent.into_iter().collect(),
-        author: signed(&text.author, text.time_ms),
-        committer: signed(&text.committer, text.time_ms),
+        author: dated(&text.author, text.time_ms),
+        committer: dated(&text.committer, text.time_ms),
         encoding: None,
         message: message(&text.message).into(),
         extra_headers: Vec::new(),
     };
-    let mut bytes = Vec::new();
-    commit
-        .write_to(&mut bytes)
-        .map_err(|error| objects.damage(format!("a commit cannot be encoded: {error}")))?;
+    let mut bytes = encode(objects, &commit)?;
+    if let Some(key) = key {
+        let signature = key.sign(&bytes)?;
+        let header = signature_header(objects.hash_kind());
+        commit.extra_headers.push((header.into(), signature.into()));
+        bytes = encode(objects, &commit)?;
+    }
     let id = gix::objs::compute_hash(objects.hash_kind(), Kind::Commit, &bytes)
         .map_err(|error| objects.damage(format!("a commit cannot be named: {error}")))?;
     let object = NewObject {
@@ -56,8 +61,24 @@ pub(super) fn add(
     Ok(id)
 }
 
+fn encode(objects: &Objects, commit: &Commit) -> Result<Vec<u8>, StoreError> {
+    let mut bytes = Vec::new();
+    commit
+        .write_to(&mut bytes)
+        .map_err(|error| objects.damage(format!("a commit cannot be encoded: {error}")))?;
+    Ok(bytes)
+}
+
+/// Names the header that Git looks for a signature in; it ignores the other one.
+fn signature_header(hash: gix::hash::Kind) -> &'static str {
+    match hash {
+        gix::hash::Kind::Sha256 => "gpgsig-sha256",
+        _ => "gpgsig",
+    }
+}
+
 /// Cleans the names again, so that no caller can write a header that is not one (D31).
-fn signed(who: &Signature, time_ms: Millis) -> actor::Signature {
+fn dated(who: &Signature, time_ms: Millis) -> actor::Signature {
     let who = Signature::cleaned(&who.name, &who.email);
     actor::Signature {
         name: who.name.into(),

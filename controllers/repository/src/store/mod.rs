@@ -29,6 +29,7 @@ use model::{CommitId, Content, ContentId, Contents, FolderPath, ReadError};
 use crate::advertisement::ObjectFormat;
 use crate::attempt::Attempt;
 use crate::error::StoreError;
+use crate::sign::SigningKey;
 use crate::snapshot::{self, Snapshots, TreeSnapshot};
 use crate::text;
 
@@ -409,12 +410,13 @@ fn parse_id(id: &CommitId) -> Option<ObjectId> {
     ObjectId::from_hex(id.as_str().as_bytes()).ok()
 }
 
-/// Adds a commit on top of `parent`; `None` when the edits change nothing.
+/// Adds a commit on top of `parent`, signed if there is a key; `None` when the edits change nothing.
 pub(crate) fn add_commit(
     objects: &mut Objects,
     parent: Option<&CommitId>,
     edits: &[TreeEdit],
     text: &CommitText,
+    key: Option<&SigningKey>,
 ) -> Result<Option<CommitId>, StoreError> {
     objects.check_present()?;
     let before = parent.map(|parent| objects.commit(parent)).transpose()?;
@@ -430,7 +432,7 @@ pub(crate) fn add_commit(
         None => tree_edit::add_empty(objects)?,
     };
     let parent = parent.map(object_id).transpose()?;
-    commit::add(objects, tree, parent, text).map(|id| Some(commit_id(&id)))
+    commit::add(objects, tree, parent, text, key).map(|id| Some(commit_id(&id)))
 }
 
 /// Packs all new objects.
