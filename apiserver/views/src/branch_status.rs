@@ -53,7 +53,7 @@ struct Spec {
 struct Status {
     /// True when nothing stands in the way of publishing.
     ready: bool,
-    /// Why it is not ready: Unreachable, Credential, PushRefused, ParentMissing, Contended or Store.
+    /// Why it is not ready: Unreachable, Credential, PushRefused, ParentMissing, Contended, Store or Signing.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     /// What happened, in a sentence.
@@ -420,5 +420,6 @@ fn reason(fault: PublicationFault) -> &'static str {
         PublicationFault::ParentMissing => "ParentMissing",
         PublicationFault::Contended => "Contended",
         PublicationFault::Store => "Store",
+        PublicationFault::Signing => "Signing",
     }
 }

@@ -142,6 +142,8 @@ pub enum PublicationFault {
     Contended,
     /// The local store failed.
     Store,
+    /// Commits are to be signed, and the key cannot be used.
+    Signing,
 }
 
 /// Whether changes are taken in.

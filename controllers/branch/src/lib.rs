@@ -23,6 +23,6 @@ pub mod state;
 pub use effect::{Effect, Occurrence};
 pub use handle::{BranchHandle, Closed};
 pub use message::{BranchMessage, CommitWindow, Event, TargetConfig};
-pub use repository::Remote;
+pub use repository::{Remote, SigningKey};
 pub use shell::{BranchActor, Clock, Surroundings, SystemClock};
 pub use state::{BranchIdentity, BranchState, Settings};

@@ -4,6 +4,7 @@ use model::{Collection, Delivery, FolderPath, Millis, Now, Signature, Snapshot, 
 use serde::{Deserialize, Serialize};
 
 use crate::cycle::CycleOutcome;
+use crate::message_text::Wording;
 
 /// One thing that happens to the machine.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -70,6 +71,9 @@ pub struct TargetConfig {
     pub serialize_namespace: Option<bool>,
     /// Where new documents go.
     pub placement: manifests::Placement,
+    /// How its commits are worded.
+    #[serde(default)]
+    pub wording: Wording,
     /// Names for whom its sensitive objects are encrypted; `None` refuses them. Shows no private key, and is
     /// another one when the keys are.
     pub encryption: Option<String>,

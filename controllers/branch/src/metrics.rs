@@ -21,8 +21,9 @@ const COMMITS: FamilySpec<6> = FamilySpec {
         "author_kind",
         "message_source",
     ],
-    meaning: "Commits that were made, by who they are by and where their message comes from.",
-    act: "Never by itself; unresolved authors that grow point at the audit delivery.",
+    meaning: "Commits that were made, by who they are by and where their message comes from: live or reconcile, with _fallback \
+              where a template failed and the built-in wording was used.",
+    act: "Fallbacks grow: the log names what the template does. Unresolved authors that grow point at the audit delivery.",
 };
 const PUSHES: FamilySpec<5> = FamilySpec {
     name: "git_pushes_total",
@@ -392,9 +393,11 @@ impl BranchMetrics {
         };
         self.note_verdict(draft.target_key(), verdict);
         if let Some(write) = &verdict.write {
-            let source = match write.source {
-                WriteSource::Live => "live",
-                WriteSource::Resync => "reconcile",
+            let source = match (write.source, write.message_fell_back) {
+                (WriteSource::Live, false) => "live",
+                (WriteSource::Live, true) => "live_fallback",
+                (WriteSource::Resync, false) => "reconcile",
+                (WriteSource::Resync, true) => "reconcile_fallback",
             };
             let [branch_namespace, branch, provider_namespace, provider] = self.worker();
             let author = write.author.kind();

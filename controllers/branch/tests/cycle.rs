@@ -269,6 +269,7 @@ fn target(folder: &str) -> Arc<TargetConfig> {
         prune: PruneMode::OnEvent,
         serialize_namespace: None,
         placement: manifests::Placement::default(),
+        wording: branch::message_text::Wording::default(),
         encryption: None,
         suspended: false,
     })

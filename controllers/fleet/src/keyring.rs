@@ -1,12 +1,15 @@
-//! For whom each target's sensitive objects are encrypted, for the branch writers.
+//! For whom each target's sensitive objects are encrypted, and what commits are signed with, for the branch writers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use branch::SigningKey;
 use branch::cycle::Keyring;
 use manifests::Encryption;
 use model::{GitBranchKey, TargetKey};
+
+use crate::order::{BranchSigning, SigningSource};
 
 /// A target on the branch that it writes: one that moves to another branch has keys on both for a while.
 pub(crate) type Place = (GitBranchKey, TargetKey);
@@ -15,6 +18,7 @@ pub(crate) type Place = (GitBranchKey, TargetKey);
 #[derive(Clone, Default)]
 pub(crate) struct Keys {
     held: Arc<ArcSwap<BTreeMap<Place, Held>>>,
+    signing: Arc<ArcSwap<BTreeMap<GitBranchKey, SigningSource>>>,
 }
 
 /// The keys of one target.
@@ -55,6 +59,16 @@ impl Keys {
         self.held.store(Arc::new(held));
     }
 
+    /// Takes what the commits of a branch are signed with.
+    pub(crate) fn sign(&self, branch: &GitBranchKey, signing: Option<&BranchSigning>) {
+        let mut all = BTreeMap::clone(&self.signing.load());
+        match signing {
+            Some(signing) => drop(all.insert(branch.clone(), Arc::clone(&signing.source))),
+            None => drop(all.remove(branch)),
+        }
+        self.signing.store(Arc::new(all));
+    }
+
     /// Returns the view of one branch.
     pub(crate) fn on(&self, branch: &GitBranchKey) -> BranchKeys {
         BranchKeys {
@@ -69,6 +83,11 @@ impl Keyring for BranchKeys {
         let held = self.keys.held.load();
         let found = held.get(&(self.branch.clone(), target.clone()));
         found.map(|held| Arc::clone(&held.encryption))
+    }
+
+    fn signing(&self) -> Result<Option<Arc<SigningKey>>, String> {
+        let all = self.keys.signing.load_full();
+        all.get(&self.branch).map(|source| source()).transpose()
     }
 }
 
@@ -108,6 +127,21 @@ mod tests {
         keys.set([ordered("main", true)].into_iter(), |_| true);
         keys.set([ordered("main", false)].into_iter(), |_| true);
         assert!(!has("main"), "encryption was turned off");
+    }
+
+    #[test]
+    fn a_branch_is_asked_for_its_own_key_each_time() {
+        let keys = Keys::default();
+        let signing = BranchSigning {
+            stamp: "somewhere".to_owned(),
+            source: Arc::new(|| Err("the Secret is gone".to_owned())),
+        };
+        keys.sign(&branch("main"), Some(&signing));
+        let of = |on: &str| keys.on(&branch(on)).signing().map(|key| key.is_some());
+        assert_eq!(of("main"), Err("the Secret is gone".to_owned()));
+        assert_eq!(of("other"), Ok(false));
+        keys.sign(&branch("main"), None);
+        assert_eq!(of("main"), Ok(false));
     }
 
     #[test]

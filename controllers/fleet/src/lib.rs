@@ -20,6 +20,7 @@ mod stores;
 mod supervisor;
 
 pub use order::{
-    BranchOrder, FleetGone, FleetHandle, MirrorOrder, RemoteFactory, SourceOrder, TargetEncryption,
+    BranchOrder, BranchSigning, FleetGone, FleetHandle, MirrorOrder, RemoteFactory, SigningSource,
+    SourceOrder, TargetEncryption,
 };
 pub use supervisor::{Fleet, Settings};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use board::DirectoryReader;
-use branch::{BranchIdentity, TargetConfig};
+use branch::{BranchIdentity, SigningKey, TargetConfig};
 use manifests::Encryption;
 use model::{
     Collection, GitBranchKey, GitProviderKey, KubeProviderKey, Millis, Signature, TargetKey, Uid,
@@ -17,6 +17,10 @@ use tokio_util::sync::CancellationToken;
 /// is cancelled, a conversation that is under way ends with an error and no other one begins.
 pub type RemoteFactory =
     Arc<dyn Fn(CancellationToken) -> Result<Box<dyn branch::Remote>, String> + Send + Sync>;
+
+/// Returns the key that commits are signed with, as it is at the moment; the error says why there is none. Called from a
+/// thread where blocking is allowed.
+pub type SigningSource = Arc<dyn Fn() -> Result<Arc<SigningKey>, String> + Send + Sync>;
 
 /// The fleet has ended, because the process stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -38,10 +42,21 @@ pub struct BranchOrder {
     pub provider_uid: Uid,
     /// Who commits.
     pub committer: Signature,
+    /// What its commits are signed with; `None` leaves them unsigned.
+    pub signing: Option<BranchSigning>,
     /// Changes whenever the way to the remote changes, such as with the Secret's resourceVersion.
     pub remote_stamp: String,
     /// Makes the way to the remote.
     pub remote: RemoteFactory,
+}
+
+/// What the commits of a branch are signed with.
+#[derive(Clone)]
+pub struct BranchSigning {
+    /// Names where the key is. Equal stamps mean the same place; the key there may be another one by now.
+    pub stamp: String,
+    /// Returns the key.
+    pub source: SigningSource,
 }
 
 /// Keep a source.
@@ -97,6 +112,7 @@ pub struct FleetHandle {
 pub(crate) enum Command {
     KeepBranch(Box<BranchOrder>),
     RetireBranch(GitBranchKey),
+    Sign(GitBranchKey, Option<BranchSigning>),
     Look(GitBranchKey),
     KeepSource(Box<SourceOrder>),
     DropSource(KubeProviderKey),
@@ -125,6 +141,19 @@ impl FleetHandle {
     /// Fails when the fleet has ended.
     pub async fn keep_branch(&self, order: BranchOrder) -> Result<(), FleetGone> {
         self.send(Command::KeepBranch(Box::new(order))).await
+    }
+
+    /// Changes what the commits of a branch writer are signed with, and nothing else: for a writer that goes on although
+    /// what it depends on is not ready. A writer that does not run is not affected.
+    ///
+    /// # Errors
+    /// Fails when the fleet has ended.
+    pub async fn sign(
+        &self,
+        key: &GitBranchKey,
+        signing: Option<BranchSigning>,
+    ) -> Result<(), FleetGone> {
+        self.send(Command::Sign(key.clone(), signing)).await
     }
 
     /// Lets a branch writer publish or refuse what it holds and end. Once it has, the directory no longer

@@ -128,6 +128,7 @@ mod tests {
                 prune: manifests::PruneMode::OnEvent,
                 serialize_namespace: None,
                 placement: manifests::Placement::default(),
+                wording: branch::message_text::Wording::default(),
                 encryption: None,
                 suspended: false,
             },

@@ -585,6 +585,7 @@ fn config(policy: &Policy) -> TargetConfig {
         prune: policy.prune,
         serialize_namespace: policy.serialize_namespace,
         placement: policy.placement.clone(),
+        wording: branch::message_text::Wording::default(),
         encryption: None,
         suspended: false,
     }

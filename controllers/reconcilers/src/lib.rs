@@ -28,6 +28,7 @@ mod metrics;
 mod proof;
 mod remote_access;
 mod settings;
+mod signing;
 mod status;
 
 mod git_branch;

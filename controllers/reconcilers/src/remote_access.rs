@@ -165,10 +165,10 @@ pub(crate) fn committer(provider: &GitProvider) -> Signature {
         .and_then(|commit| commit.committer.as_ref());
     let name = given
         .and_then(|given| given.name.as_deref())
-        .filter(|name| !name.is_empty());
+        .filter(|name| !name.trim().is_empty());
     let email = given
         .and_then(|given| given.email.as_deref())
-        .filter(|email| !email.is_empty());
+        .filter(|email| !Signature::cleaned("", email).email.is_empty());
     Signature::cleaned(
         name.unwrap_or(&default.name),
         email.unwrap_or(&default.email),
@@ -339,6 +339,22 @@ mod tests {
             no_key.to_string().contains("needs an SSH private key"),
             "{no_key}"
         );
+    }
+
+    #[test]
+    fn a_blank_committer_is_the_default_and_any_other_is_made_legal() {
+        let of = |name: &str, email: &str| {
+            let mut provider = provider("https://git.example.com/o/r");
+            provider.spec.commit =
+                serde_json::from_value(json!({"committer": {"name": name, "email": email}}))
+                    .unwrap();
+            let committer = committer(&provider);
+            (committer.name, committer.email)
+        };
+        let default = Signature::default();
+        assert_eq!(of(" ", "\t"), (default.name, default.email.clone()));
+        assert_eq!(of(" Bot ", " bot@x.io "), ("Bot".into(), "bot@x.io".into()));
+        assert_eq!(of("B<o>t", "<>"), ("Bot".into(), default.email));
     }
 
     #[test]

@@ -9,11 +9,12 @@ use model::{Change, FileTree, Files, FolderPath, Refusal, ResourceId};
 use repository::{StoreError, TreeEdit};
 
 use super::fault::{folder_refusal, from_store, store_is_closed};
+use super::projection::CommitError;
 use super::tally::tally;
 use super::workshop::{Cycle, Workshop};
 use super::{DraftOutcome, DraftResult, Fault, FolderScan, Verdict};
 use crate::message::TargetConfig;
-use crate::message_text;
+use crate::message_text::{LiveCommit, Message, ReconcileCommit};
 use crate::state::{Draft, DraftKind, PendingWrite};
 
 impl Cycle<'_> {
@@ -67,7 +68,8 @@ impl Cycle<'_> {
                 retained,
                 tally,
             }))),
-            Err((error, folder)) => refuse_folder(&error, &folder),
+            Err((CommitError::Store(error), folder)) => refuse_folder(&error, &folder),
+            Err((CommitError::Fault(fault), _)) => Err(fault),
         }
     }
 
@@ -91,20 +93,28 @@ impl Cycle<'_> {
         draft: &Draft,
         target: Arc<TargetConfig>,
         outcome: Outcome,
-    ) -> Result<Option<PendingWrite>, (StoreError, FolderPath)> {
+    ) -> Result<Option<PendingWrite>, (CommitError, FolderPath)> {
         let objects = changed(&outcome);
-        let message = message(draft, &objects);
+        let message = message(draft, &target, &objects);
         let author = draft.author();
-        let commit = self.commit(&message, &author, draft.closed_at, &outcome.edits);
+        let commit = self.commit(&message.text, &author, draft.closed_at, &outcome.edits);
         let Some(commit) = commit.map_err(|error| (error, target.folder.clone()))? else {
             return Ok(None);
         };
+        if let Some(why) = &message.fell_back {
+            tracing::warn!(
+                target = %target.key,
+                %commit,
+                "a commit has the built-in wording, because the template failed: {why}"
+            );
+        }
         let write = PendingWrite {
             id: draft.id,
             target,
             closed_at: draft.closed_at,
             author,
-            message,
+            message: message.text,
+            message_fell_back: message.fell_back.is_some(),
             actions: outcome.decided,
             objects,
             source: draft.source(),
@@ -223,20 +233,24 @@ pub(super) fn tree_edit(edit: &FileEdit) -> TreeEdit {
 }
 
 /// Words the commit. Only what it changes is named: a refused object is not in it.
-fn message(draft: &Draft, changed: &[ResourceId]) -> String {
+fn message(draft: &Draft, target: &TargetConfig, changed: &[ResourceId]) -> Message {
     match &draft.kind {
-        DraftKind::Window { entries, .. } => {
+        DraftKind::Window { author, entries } => {
             let named: Vec<_> = entries
                 .iter()
                 .filter(|entry| changed.contains(entry.object_id()))
                 .collect();
-            message_text::live(&named)
+            target.wording.live(LiveCommit {
+                author,
+                target: &target.key.name,
+                entries: &named,
+            })
         }
-        DraftKind::Resync(snapshot) => message_text::reconcile(
-            &snapshot.collection,
-            changed.len(),
-            &snapshot.resource_version,
-        ),
+        DraftKind::Resync(snapshot) => target.wording.reconcile(ReconcileCommit {
+            target: &target.key.name,
+            snapshot,
+            changed: changed.len(),
+        }),
     }
 }
 

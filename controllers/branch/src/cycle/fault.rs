@@ -53,6 +53,17 @@ pub(super) fn store_is_closed() -> Fault {
     store_fault("the local store is not open".to_owned())
 }
 
+/// Says what a commit means that is to be signed and cannot be: it waits, because an unsigned one may be refused or
+/// trusted less.
+pub(super) fn unsigned(message: String) -> Fault {
+    Fault {
+        kind: PublicationFault::Signing,
+        message,
+        not_before: None,
+        unanswered: None,
+    }
+}
+
 pub(super) fn store_fault(message: String) -> Fault {
     Fault {
         kind: PublicationFault::Store,

@@ -4,12 +4,35 @@ use std::sync::Arc;
 
 use manifests::{FileEdit, Intent, Outcome, Policy, PruneMode};
 use model::{Author, CommitId, FileTree, Files, Now, RefusalScope, TargetKey};
-use repository::{Attempt, CommitText, StoreError};
+use repository::{Attempt, CommitText, SigningKey, StoreError};
 
-use super::fault::{folder_refusal, from_store, store_fault};
+use super::fault::{folder_refusal, from_store, store_fault, unsigned};
 use super::workshop::{Cycle, Keys, Projection, Workshop};
 use super::{DraftResult, Fault, Replay};
 use crate::state::{PendingWrite, WriteId};
+
+/// Why a commit could not be made.
+pub(super) enum CommitError {
+    /// It is about the tree that it would be made on.
+    Store(StoreError),
+    /// It stops the whole cycle.
+    Fault(Fault),
+}
+
+impl From<StoreError> for CommitError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Signing(failed) => Self::Fault(unsigned(failed.to_string())),
+            error => Self::Store(error),
+        }
+    }
+}
+
+impl From<Fault> for CommitError {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
 
 impl Cycle<'_> {
     /// Makes every pending write into a commit on the ground, unless that is what is there already.
@@ -72,7 +95,8 @@ impl Cycle<'_> {
             &outcome.edits,
         ) {
             Ok(commit) => commit,
-            Err(error) => return self.replay_nowhere(write, &error),
+            Err(CommitError::Store(error)) => return self.replay_nowhere(write, &error),
+            Err(CommitError::Fault(fault)) => return Err(fault),
         };
         let made = commit.map(|commit| PendingWrite {
             objects: super::decide::changed(&outcome),
@@ -193,8 +217,12 @@ impl Cycle<'_> {
         author: &Author,
         closed_at: Now,
         edits: &[FileEdit],
-    ) -> Result<Option<CommitId>, StoreError> {
-        let (Some(projection), false) = (self.shop.projection.as_mut(), edits.is_empty()) else {
+    ) -> Result<Option<CommitId>, CommitError> {
+        if edits.is_empty() {
+            return Ok(None);
+        }
+        let signing = self.signing()?;
+        let Some(projection) = self.shop.projection.as_mut() else {
             return Ok(None);
         };
         let committer = self.request.committer.clone();
@@ -205,7 +233,21 @@ impl Cycle<'_> {
             time_ms: closed_at.wall,
         };
         let edits: Vec<_> = edits.iter().map(super::decide::tree_edit).collect();
-        projection.attempt.commit(&edits, &text)
+        let commit = match signing {
+            None => projection.attempt.commit(&edits, &text),
+            Some(key) => projection.attempt.commit_signed(&edits, &text, &key),
+        };
+        Ok(commit?)
+    }
+
+    /// Returns what commits are signed with. One cycle asks once, so that its commits have one key.
+    fn signing(&mut self) -> Result<Option<Arc<SigningKey>>, Fault> {
+        if let Some(known) = &self.signing {
+            return Ok(known.clone());
+        }
+        let key = self.shop.keyring.signing().map_err(unsigned)?;
+        self.signing = Some(key.clone());
+        Ok(key)
     }
 }
 

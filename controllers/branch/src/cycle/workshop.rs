@@ -10,7 +10,7 @@ use manifests::plan::Defaults;
 use manifests::{Encryption, Folder, Intent, Mode, Outcome, Policy, Sealing, TypeCatalog};
 use model::{CommitId, FileTree, FolderPath, Now, ServedType, TargetKey};
 use rand::Rng as _;
-use repository::{Advertisement, Attempt, ObjectFormat, Remote, Store};
+use repository::{Advertisement, Attempt, ObjectFormat, Remote, SigningKey, Store};
 
 use super::fault::{from_read, from_remote, from_store, store_fault, store_is_closed};
 use super::{CycleOutcome, CycleRequest, Fault, FetchReason, Unanswered};
@@ -34,11 +34,20 @@ pub trait Catalogs: Send + Sync {
     }
 }
 
-/// Knows for whom each target's sensitive objects are encrypted. Keys have a way of their own, because messages
-/// may be recorded.
+/// Knows for whom each target's sensitive objects are encrypted, and what commits are signed with. Keys have a way of
+/// their own, because messages may be recorded.
 pub trait Keyring: Send + Sync {
     /// Returns for whom, as it is known now; `None` refuses sensitive objects.
     fn encryption(&self, target: &TargetKey) -> Option<Arc<Encryption>>;
+
+    /// Returns the key that commits are signed with from now on; `None` leaves them unsigned. Called before commits
+    /// are made; may block.
+    ///
+    /// # Errors
+    /// Says why there is no key although commits are to be signed. Nothing is committed then.
+    fn signing(&self) -> Result<Option<Arc<SigningKey>>, String> {
+        Ok(None)
+    }
 }
 
 /// Owns everything that the Git job changes. Handed to the job by value and back.
@@ -139,6 +148,8 @@ pub(super) struct Cycle<'a> {
     pub looked: bool,
     /// Whether a push found the branch elsewhere.
     pub has_moved: bool,
+    /// What its commits are signed with, once the first one asked.
+    pub signing: Option<Option<Arc<SigningKey>>>,
 }
 
 /// What a push came to, when nothing failed.
@@ -186,6 +197,7 @@ impl Workshop {
             pending,
             looked: false,
             has_moved: false,
+            signing: None,
         };
         let result = cycle.work();
         cycle.forget_folders();

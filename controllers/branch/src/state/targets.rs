@@ -241,6 +241,7 @@ mod tests {
             prune: manifests::PruneMode::OnEvent,
             serialize_namespace: None,
             placement: manifests::Placement::default(),
+            wording: crate::message_text::Wording::default(),
             encryption: encryption.map(str::to_owned),
             suspended: false,
         }

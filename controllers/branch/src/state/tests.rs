@@ -53,6 +53,7 @@ fn config(name: &str) -> BranchMessage {
         prune: manifests::PruneMode::OnEvent,
         serialize_namespace: None,
         placement: manifests::Placement::default(),
+        wording: crate::message_text::Wording::default(),
         encryption: None,
         suspended: false,
     }))
@@ -358,6 +359,7 @@ fn made(draft: &Draft) -> PendingWrite {
         ..DecidedActions::default()
     };
     PendingWrite {
+        message_fell_back: false,
         id: draft.id,
         target: Arc::clone(&draft.target),
         closed_at: draft.closed_at,

@@ -70,6 +70,9 @@ pub struct PendingWrite {
     pub author: Author,
     /// The commit message.
     pub message: String,
+    /// Whether the message is the built-in one because the target's template failed on this commit.
+    #[serde(default)]
+    pub message_fell_back: bool,
     /// What may be done again on a newer tip, and nothing else.
     pub actions: DecidedActions,
     /// The objects whose documents it changed.

@@ -21,7 +21,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::crew::{BranchSlot, Lookups, SourceSlot, enlist_branch, enlist_source};
-use crate::order::{BranchOrder, Command, FleetHandle, MirrorOrder, SourceOrder};
+use crate::order::{BranchOrder, BranchSigning, Command, FleetHandle, MirrorOrder, SourceOrder};
 use crate::placement::{Due, Incarnation, Placements};
 use crate::restarts::{Restarts, Who};
 
@@ -124,6 +124,7 @@ impl Fleet {
         match command {
             Command::KeepBranch(order) => self.keep_branch(*order).await,
             Command::RetireBranch(key) => self.retire_branch(&key).await,
+            Command::Sign(key, signing) => self.sign(&key, signing).await,
             Command::Look(key) => {
                 if let Some(slot) = self.branches.get(&key) {
                     let _gone = slot.handle.tell(BranchMessage::Look).await;
@@ -146,7 +147,7 @@ impl Fleet {
         }
     }
 
-    async fn keep_branch(&mut self, order: BranchOrder) {
+    async fn keep_branch(&mut self, mut order: BranchOrder) {
         let key = order.identity.key.clone();
         let Some(slot) = self.branches.get_mut(&key) else {
             let again = Again::Branch(Box::new(order));
@@ -177,7 +178,25 @@ impl Fleet {
                 }
             }
         }
+        let signing = order.signing.clone();
+        // Which key is in use is known from the order that stands.
+        order.signing.clone_from(&slot.order.signing);
         slot.order = order;
+        self.sign(&key, signing).await;
+    }
+
+    async fn sign(&mut self, key: &GitBranchKey, signing: Option<BranchSigning>) {
+        let Some(slot) = self.branches.get_mut(key) else {
+            return;
+        };
+        let stamp =
+            |signing: &Option<BranchSigning>| signing.as_ref().map(|signing| signing.stamp.clone());
+        if stamp(&slot.order.signing) != stamp(&signing) {
+            self.lookups.keys.sign(key, signing.as_ref());
+            slot.order.signing = signing;
+            // What waited for a key need not wait for the next attempt.
+            let _gone = slot.handle.tell(BranchMessage::CredentialChanged).await;
+        }
     }
 
     async fn retire_branch(&mut self, key: &GitBranchKey) {
@@ -204,6 +223,7 @@ impl Fleet {
         let incarnation = self.new_incarnation();
         let key = order.identity.key.clone();
         let calls = self.calls.child_token();
+        self.lookups.keys.sign(&key, order.signing.as_ref());
         match enlist_branch(&order, incarnation, &self.settings, &self.lookups, calls) {
             Ok((actor, slot)) => {
                 let cancel = slot.cancel.clone();
@@ -373,13 +393,14 @@ impl Fleet {
             let (again, ran) = (Again::Branch(Box::new(slot.order)), slot.started.elapsed());
             return self.start_later(Who::Branch(key), again, ran);
         }
-        self.restarts.forget(&Who::Branch(key));
+        self.restarts.forget(&Who::Branch(key.clone()));
         let successor = slot.successor;
         if successor.as_ref().map(|order| &order.uid) != Some(&slot.order.uid) {
             self.remove_store(&slot.order.uid);
         }
-        if let Some(successor) = successor {
-            self.start_branch(successor);
+        match successor {
+            Some(successor) => self.start_branch(successor),
+            None => self.lookups.keys.sign(&key, None),
         }
     }
 

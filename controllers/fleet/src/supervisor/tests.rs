@@ -62,6 +62,7 @@ fn order(remote: RemoteFactory) -> BranchOrder {
         provider: GitProviderKey::new(key().namespace, ObjectName::new("repo").unwrap()),
         provider_uid: Uid::new("provider-1").unwrap(),
         committer: Signature::default(),
+        signing: None,
         remote_stamp: "1".to_owned(),
         remote,
     }

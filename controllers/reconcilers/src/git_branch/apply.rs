@@ -22,6 +22,7 @@ use crate::failure::Failure;
 use crate::kind::Next;
 use crate::place;
 use crate::remote_access;
+use crate::signing;
 use crate::status::{self, Outcome};
 
 /// How often a writer that drains is looked at; its end also wakes the GitBranch.
@@ -55,6 +56,9 @@ pub(super) async fn apply(
         }
         Outcome::Unchanged => {}
         Outcome::Outdated => return Ok(Next::After(status::AFTER_OUTDATED)),
+    }
+    if matches!(standing, Standing::Unready { .. }) {
+        keep_signing(context, observed).await?;
     }
     match decision.step {
         Step::Keep => keep(context, observed, standing, memory).await?,
@@ -95,7 +99,7 @@ async fn keep(
     standing: &Standing,
     memory: &mut Memory,
 ) -> Result<(), Failure> {
-    let Some(order) = order(observed, standing) else {
+    let Some(order) = order(context, observed, standing) else {
         return Ok(());
     };
     context.fleet.keep_branch(order).await?;
@@ -106,9 +110,20 @@ async fn keep(
     Ok(())
 }
 
+/// A writer goes on while its GitProvider is not ready; what its commits are signed with follows the GitProvider all the
+/// same, so that none is made unsigned that should not be.
+async fn keep_signing(context: &Context, observed: &Observed) -> Result<(), Failure> {
+    let (Some(place), Some(provider)) = (&observed.provider_place, &observed.provider) else {
+        return Ok(());
+    };
+    let signing = signing::order(&context.client, place, provider);
+    context.fleet.sign(&observed.key, signing).await?;
+    Ok(())
+}
+
 /// Describes the writer; `None` while the way to its server cannot even be described, which leaves a writer
 /// that runs as it is.
-fn order(observed: &Observed, standing: &Standing) -> Option<BranchOrder> {
+fn order(context: &Context, observed: &Observed, standing: &Standing) -> Option<BranchOrder> {
     let Standing::Admitted(candidate) = standing else {
         return None;
     };
@@ -127,6 +142,7 @@ fn order(observed: &Observed, standing: &Standing) -> Option<BranchOrder> {
         provider: GitProviderKey::from(observed.provider_place.as_ref()?),
         provider_uid: place::uid(provider.as_ref())?,
         committer: remote_access::committer(provider),
+        signing: signing::order(&context.client, observed.provider_place.as_ref()?, provider),
         remote_stamp: access.stamp.clone(),
         remote: factory(access.endpoint.clone()),
     })

@@ -247,6 +247,7 @@ fn of_fault(fault: PublicationFault) -> (Verdict, &'static str) {
         PublicationFault::Unreachable | PublicationFault::Credential => {
             (Verdict::Progressing, Reason::PushSessionFailed.as_str())
         }
+        PublicationFault::Signing => (Verdict::Progressing, Reason::GitProviderNotReady.as_str()),
         PublicationFault::Contended | PublicationFault::Store => {
             (Verdict::Progressing, PROGRESSING)
         }

@@ -9,6 +9,7 @@ use policy::{ConditionSet, Verdict};
 use super::observe::Observed;
 use crate::convert::{conditions, times};
 use crate::remote_access::AccessFault;
+use crate::signing::SigningFault;
 
 /// What follows.
 #[derive(Debug, PartialEq)]
@@ -45,25 +46,17 @@ pub(super) fn decide(observed: &Observed, steady: Duration, converging: Duration
         }
         Err(_) => converging,
     };
+    let signing = observed.signing.as_ref();
+    status.signing_public_key = signing.and_then(|signing| signing.as_ref().ok().cloned());
+    let next = match signing {
+        Some(Err(_)) => next.min(converging),
+        Some(Ok(_)) | None => next,
+    };
     Decision { status, next }
 }
 
 fn judge(observed: &Observed) -> ConditionSet {
     let mut set = ConditionSet::new("the repository can be read with this credential");
-    let signs = observed
-        .object
-        .spec
-        .commit
-        .as_ref()
-        .is_some_and(|commit| commit.signing.is_some());
-    if signs {
-        let message = "commits cannot be signed by this version; remove spec.commit.signing";
-        set.contribute(
-            Verdict::Stalled,
-            Reason::CommitConfigInvalid.as_str(),
-            message,
-        );
-    }
     match &observed.proof {
         Err(fault) => set.contribute(Verdict::Stalled, reason(fault).as_str(), fault.to_string()),
         Ok(proof) => {
@@ -81,7 +74,22 @@ fn judge(observed: &Observed) -> ConditionSet {
             }
         }
     }
+    if let Some(Err(fault)) = &observed.signing {
+        set.contribute(
+            Verdict::Stalled,
+            signing_reason(fault).as_str(),
+            fault.to_string(),
+        );
+    }
     set
+}
+
+fn signing_reason(fault: &SigningFault) -> Reason {
+    match fault {
+        SigningFault::SecretNotFound(_) => Reason::SecretNotFound,
+        SigningFault::KeyNotFound(_) | SigningFault::Unusable { .. } => Reason::SecretMalformed,
+        SigningFault::BadReference | SigningFault::CannotMake { .. } => Reason::CommitConfigInvalid,
+    }
 }
 
 fn reason(fault: &AccessFault) -> Reason {
@@ -125,6 +133,7 @@ mod tests {
             object: Arc::new(provider(json!({}))),
             now: 1_761_038_050_000,
             proof,
+            signing: None,
             request: None,
         }
     }
@@ -215,13 +224,46 @@ mod tests {
     }
 
     #[test]
-    fn signing_is_refused_by_name_and_a_request_is_answered() {
+    fn a_key_is_published_and_each_of_its_faults_says_what_it_is() {
+        let secret = || Place::named("ns", "signing").unwrap();
+        let key = "ssh-ed25519 AAAA".to_owned();
+        let unusable = SigningFault::Unusable {
+            secret: secret(),
+            entry: "signing.key",
+            problem: "p".to_owned(),
+        };
+        let forbidden = SigningFault::CannotMake {
+            secret: secret(),
+            problem: "p".to_owned(),
+        };
+        for (signing, expected) in [
+            (Ok(key.clone()), "True/False/False Succeeded 300s"),
+            (
+                Err(SigningFault::SecretNotFound(secret())),
+                "False/False/True SecretNotFound 10s",
+            ),
+            (
+                Err(SigningFault::KeyNotFound(secret())),
+                "False/False/True SecretMalformed 10s",
+            ),
+            (Err(unusable), "False/False/True SecretMalformed 10s"),
+            (Err(forbidden), "False/False/True CommitConfigInvalid 10s"),
+        ] {
+            let mut look = observed(Ok(Ok(())));
+            // What an earlier key left behind.
+            look.object = Arc::new(provider(json!({"status": {"signingPublicKey": "old"}})));
+            let published = signing.as_ref().ok().cloned();
+            look.signing = Some(signing);
+            assert_eq!(summary(&look), expected);
+            let status = decide(&look, STEADY, CONVERGING).status;
+            assert_eq!(status.signing_public_key, published);
+        }
+    }
+
+    #[test]
+    fn a_request_is_answered() {
         let mut look = observed(Ok(Ok(())));
-        look.object = Arc::new(provider(json!({
-            "spec": {"url": "https://git.example.com/o/r.git", "commit": {"signing": {"secretRef": {"name": "k"}}}},
-        })));
         look.request = Some("now".to_owned());
-        assert_eq!(summary(&look), "False/False/True CommitConfigInvalid 300s");
         let status = decide(&look, STEADY, CONVERGING).status;
         assert_eq!(status.last_handled_reconcile_at.as_deref(), Some("now"));
         assert_eq!(status.observed_generation, Some(3));

@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::kind::{Kind, Next};
 use crate::place::Place;
 use crate::proof::Proof;
+use crate::signing::KnownKey;
 
 /// Reconciles GitProviders.
 pub(crate) struct GitProviders(pub(crate) Arc<Context>);
@@ -20,6 +21,7 @@ pub(crate) struct GitProviders(pub(crate) Arc<Context>);
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     proof: Option<Proof>,
+    signing: Option<KnownKey>,
 }
 
 impl Kind for GitProviders {

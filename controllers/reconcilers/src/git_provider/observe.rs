@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::place::Place;
 use crate::proof::Proof;
 use crate::remote_access::{self, AccessFault, Ask};
+use crate::signing::{self, SigningFault};
 
 /// Everything that the decision needs.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub(super) struct Observed {
     pub(super) now: Millis,
     /// What the server said, or why it could not be asked.
     pub(super) proof: Result<Proof, AccessFault>,
+    /// The public half of the key that commits are signed with, or why there is none; `None` when they are not signed.
+    pub(super) signing: Option<Result<String, SigningFault>>,
     /// A request for a fresh look that this look answers.
     pub(super) request: Option<String>,
 }
@@ -45,7 +48,9 @@ pub(super) async fn observe(
             Ok(remote_access::prove(context, &access, Ask::Look, asked, &mut memory.proof).await)
         }
     };
+    let signing = signing::prepare(context, place, &object, &mut memory.signing).await?;
     Ok(Observed {
+        signing: signing.map(|found| found.map(|found| found.key.public_key())),
         object,
         now: context.wall(),
         proof,

@@ -1,5 +1,6 @@
 //! The settings of a GitTarget in the words of the branch writer. Pure.
 
+use branch::message_text::{Sources, Wording};
 use branch::{CommitWindow, TargetConfig};
 use crds::GitTarget;
 use crds::git_target::PruneMode;
@@ -18,7 +19,11 @@ pub(super) fn read(
     target: &GitTarget,
     sensitivity: &Sensitivity,
 ) -> Result<TargetConfig, Vec<String>> {
-    let mut problems = unsupported(target);
+    let mut problems = Vec::new();
+    let wording = Wording::read(&templates(target)).unwrap_or_else(|found| {
+        problems.extend(found.iter().map(ToString::to_string));
+        Wording::default()
+    });
     let placement = placement(target, sensitivity).unwrap_or_else(|found| {
         problems.extend(found.iter().map(ToString::to_string));
         Placement::default()
@@ -38,6 +43,7 @@ pub(super) fn read(
             prune: prune(target),
             serialize_namespace: target.spec.serialize_namespace,
             placement,
+            wording,
             encryption: None,
             suspended: target.spec.suspend.unwrap_or(false),
         }),
@@ -92,23 +98,16 @@ pub fn placement(
     )
 }
 
-/// Lists what a person may ask for and this version cannot do: ignoring it would write something else than
-/// what was asked for.
-fn unsupported(target: &GitTarget) -> Vec<String> {
-    let spec = &target.spec;
-    let message = spec
+/// Returns the templates as they are written.
+fn templates(target: &GitTarget) -> Sources {
+    let message = target
+        .spec
         .commit
         .as_ref()
         .and_then(|commit| commit.message.as_ref());
-    let templates = message.is_some_and(|message| {
-        [
-            &message.live_template,
-            &message.reconcile_template,
-            &message.request_template,
-        ]
-        .iter()
-        .any(|template| template.is_some())
-    });
-    let message = "spec.commit.message: not supported by this version; remove it";
-    templates.then(|| message.to_owned()).into_iter().collect()
+    message.map_or_else(Sources::default, |message| Sources {
+        live: message.live_template.clone(),
+        reconcile: message.reconcile_template.clone(),
+        request: message.request_template.clone(),
+    })
 }

@@ -289,9 +289,9 @@ fn each_problem_stops_the_mirror_and_names_itself() {
             "NamespaceNotAuthorized",
         ),
         (
-            "unsupported",
+            "a template that is not supported",
             with_subject(running(), |subject| {
-                let message = json!({"liveTemplate": "{{ .Author }}"});
+                let message = json!({"liveTemplate": "{{html .Author}}"});
                 let spec = json!({"spec": {"commit": {"message": message}}});
                 subject.object = target("team-a/apps", "apps", spec);
             }),

@@ -1,4 +1,4 @@
-//! What a commit says: the built-in wording.
+//! The built-in wording.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use model::{Collection, Delivery, Scope};
 const LISTED: usize = 200;
 
 /// Words a commit of one author's changes: a subject with the count, then one line for each object.
-pub fn live(entries: &[&Delivery]) -> String {
+pub(super) fn live(entries: &[&Delivery]) -> String {
     let count = entries.len();
     let mut text = format!(
         "chore: sync {count} resource{}\n",
@@ -37,7 +37,7 @@ pub fn live(entries: &[&Delivery]) -> String {
 }
 
 /// Words a commit of a snapshot.
-pub fn reconcile(collection: &Collection, changed: usize, resource_version: &str) -> String {
+pub(super) fn reconcile(collection: &Collection, changed: usize, resource_version: &str) -> String {
     let mut text = format!("chore: reconcile {changed} {}", collection.type_id.resource);
     if let Scope::Namespace(namespace) = &collection.scope {
         let _ = write!(text, " in {namespace}");
