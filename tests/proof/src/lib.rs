@@ -18,3 +18,4 @@ pub mod kustomize;
 pub mod oracle;
 pub mod rows;
 pub mod vectors;
+pub mod wording;

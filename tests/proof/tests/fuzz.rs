@@ -91,6 +91,11 @@ fn ed_9_any_value_reads_back_from_its_canonical_text() {
 }
 
 #[test]
+fn noise_makes_a_template_print_what_it_says_or_nothing() {
+    fuzz("wording");
+}
+
+#[test]
 fn what_failed_once_never_fails_again() {
     quieten_the_parser();
     for (name, target) in TARGETS {

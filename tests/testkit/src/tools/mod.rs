@@ -46,11 +46,13 @@ pub enum Tool {
     KustomizeOracle,
     /// The same program with the library of kustomize 5.5.0.
     KustomizeOracle55,
+    /// The judge of what a template of a commit message prints, which asks Go's own library.
+    TemplateOracle,
 }
 
 impl Tool {
     /// Every tool, in an order that brings a control plane up first.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Etcd,
         Self::KubeApiserver,
         Self::Kubectl,
@@ -61,6 +63,7 @@ impl Tool {
         Self::YamlOracle,
         Self::KustomizeOracle,
         Self::KustomizeOracle55,
+        Self::TemplateOracle,
     ];
 
     /// Returns the name of the program's file.
@@ -76,6 +79,7 @@ impl Tool {
             Self::YamlOracle => "yaml-oracle",
             Self::KustomizeOracle => "kustomize-oracle",
             Self::KustomizeOracle55 => "kustomize-oracle-5.5",
+            Self::TemplateOracle => "template-oracle",
         }
     }
 }

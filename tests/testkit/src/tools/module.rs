@@ -54,6 +54,7 @@ fn source(tool: Tool) -> Source {
         Tool::YamlOracle => ours("oracle", "go.mod", &["main.go"]),
         Tool::KustomizeOracle => ours(KUSTOMIZE_ORACLE, "go.mod", KUSTOMIZE_ORACLE_CODE),
         Tool::KustomizeOracle55 => ours(KUSTOMIZE_ORACLE, "5.5.mod", KUSTOMIZE_ORACLE_CODE),
+        Tool::TemplateOracle => ours("oracle/template", "go.mod", &["main.go"]),
     }
 }
 

@@ -1,0 +1,3 @@
+module oracle/template
+
+go 1.26.0
