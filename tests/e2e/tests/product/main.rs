@@ -31,3 +31,4 @@ mod soak;
 mod ssh;
 mod verbs;
 mod views;
+mod worded;
