@@ -22,6 +22,8 @@ words! {
         CommitRequestsServed = "CommitRequestsServed",
         /// Sensitive resources can be encrypted.
         EncryptionConfigured = "EncryptionConfigured",
+        /// Accepted changes of a GitBranch are kept on the disk until they are published.
+        JournalWritten = "JournalWritten",
         /// The GitBranch of a GitTarget holds its branch and is ready.
         GitBranchReady = "GitBranchReady",
         /// The KubeProvider of a GitTarget is ready.
@@ -103,6 +105,8 @@ words! {
         ParentBranchNotFound = "ParentBranchNotFound",
         /// The parent is back, and what was held is being published.
         RecoveringParentBranch = "RecoveringParentBranch",
+        /// The disk of the operator does not take what should be kept.
+        StorageUnavailable = "StorageUnavailable",
         // KubeProvider.
         /// The operator's own identity is used.
         InCluster = "InCluster",

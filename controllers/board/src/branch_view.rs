@@ -31,6 +31,8 @@ pub struct BranchView {
     pub publication: Publication,
     /// Whether changes are taken in.
     pub intake: IntakeState,
+    /// Whether accepted changes are kept on the disk until they are settled.
+    pub journal: JournalState,
     /// The last push that the server accepted.
     pub last_push: Option<PushView>,
     /// The targets on the branch.
@@ -153,6 +155,22 @@ pub enum IntakeState {
     Open,
     /// The buffer is full and nothing can be published: watches wait.
     Paused,
+}
+
+/// Whether accepted changes are kept on the disk until they are settled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum JournalState {
+    /// No journal is kept.
+    Off,
+    /// Every accepted change is in it.
+    Healthy,
+    /// It cannot be written; changes are mirrored without it.
+    Failing {
+        /// When the trouble began.
+        since: Millis,
+        /// What happened, and what to do.
+        message: String,
+    },
 }
 
 /// A push that the server accepted.

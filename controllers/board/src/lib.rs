@@ -16,9 +16,9 @@ pub mod publish;
 pub mod source_view;
 
 pub use branch_view::{
-    BaseView, BranchView, CollectionProgress, FolderState, IntakeState, LayoutView, ParentState,
-    ParentView, PendingView, ProvedBy, Publication, PublicationFault, PushView, Retention,
-    TargetView, WindowView,
+    BaseView, BranchView, CollectionProgress, FolderState, IntakeState, JournalState, LayoutView,
+    ParentState, ParentView, PendingView, ProvedBy, Publication, PublicationFault, PushView,
+    Retention, TargetView, WindowView,
 };
 pub use directory::{BranchEntry, Directory, DirectoryReader, DirectoryWriter, SourceEntry};
 pub use publish::{Publisher, Reader};

@@ -4,6 +4,7 @@ use model::{BranchName, CommitId, Refusal, ResourceId, TargetKey};
 use serde::{Deserialize, Serialize};
 
 use crate::cycle::CycleRequest;
+use crate::journal::Settled;
 
 /// One thing to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -12,6 +13,8 @@ pub enum Effect {
     RunCycle(Box<CycleRequest>),
     /// Tell people what happened.
     Announce(Box<Occurrence>),
+    /// Accepted writes need nothing more. Each is settled once.
+    Settle(Vec<Settled>),
     /// The machine has ended; this many writes could not be published.
     Stopped {
         /// Writes that were decided or open and are given up.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use board::IntakeState;
 use model::{Delivery, Snapshot};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 
 use crate::message::BranchMessage;
 use crate::shell::Clock;
@@ -32,12 +32,16 @@ pub struct BranchHandle {
 pub(crate) struct Envelope {
     pub(crate) arrived: model::Now,
     pub(crate) letter: Letter,
-    /// Given back when the envelope is opened.
-    pub(crate) _room: Option<OwnedSemaphorePermit>,
+    /// Told once the letter is in the machine, and a change in the journal as well.
+    pub(crate) taken: Option<oneshot::Sender<()>>,
+    /// Given back when the letter is in the machine.
+    pub(crate) room: Option<OwnedSemaphorePermit>,
 }
 
 /// What an envelope holds.
 pub(crate) enum Letter {
+    /// A change, which gets its number when it is taken.
+    Delivery(Box<Delivery>),
     /// A message for the machine.
     Message(BranchMessage),
     /// A new way to reach the remote, for the shell: it holds credentials, which the machine never sees.
@@ -46,13 +50,25 @@ pub(crate) enum Letter {
 
 impl BranchHandle {
     /// Hands over one change. Waits while the branch takes nothing in and while the inbox is full; once it
-    /// returns, the change is in the machine's queue.
+    /// returns, the change is in the journal and in the machine. A future that is dropped meanwhile leaves open
+    /// whether it is.
     ///
     /// # Errors
     /// Returns [`Closed`] when the branch writer has ended.
     pub async fn offer(&self, delivery: Delivery) -> Result<(), Closed> {
-        self.payload(BranchMessage::Deliver(Box::new(delivery)))
-            .await
+        self.enqueue(delivery).await?.await
+    }
+
+    /// Hands over one change in the manner of [`offer`](Self::offer), and returns as soon as its place in the order is
+    /// fixed. The change is accepted when the future that it returns is done.
+    ///
+    /// # Errors
+    /// Returns [`Closed`] when the branch writer has ended.
+    pub async fn enqueue(
+        &self,
+        delivery: Delivery,
+    ) -> Result<impl Future<Output = Result<(), Closed>> + Send + use<>, Closed> {
+        self.payload(Letter::Delivery(Box::new(delivery))).await
     }
 
     /// Hands over the complete set of a collection, in the manner of [`offer`](Self::offer).
@@ -60,8 +76,8 @@ impl BranchHandle {
     /// # Errors
     /// Returns [`Closed`] when the branch writer has ended.
     pub async fn snapshot(&self, snapshot: Snapshot) -> Result<(), Closed> {
-        self.payload(BranchMessage::Snapshot(Box::new(snapshot)))
-            .await
+        let message = BranchMessage::Snapshot(Box::new(snapshot));
+        self.payload(Letter::Message(message)).await?.await
     }
 
     /// Tells the branch writer something that carries no content. Never waits for payload.
@@ -73,7 +89,7 @@ impl BranchHandle {
             !message.is_payload(),
             "payload goes through offer or snapshot"
         );
-        self.send(Letter::Message(message), None).await
+        self.send(Letter::Message(message), None, None).await
     }
 
     /// Replaces the way to the remote, after a credential changed; the next cycle uses it.
@@ -81,7 +97,7 @@ impl BranchHandle {
     /// # Errors
     /// Returns [`Closed`] when the branch writer has ended.
     pub async fn use_remote(&self, remote: Box<dyn repository::Remote>) -> Result<(), Closed> {
-        self.send(Letter::Remote(remote), None).await
+        self.send(Letter::Remote(remote), None, None).await
     }
 
     /// Says whether the branch takes nothing in at the moment.
@@ -89,7 +105,10 @@ impl BranchHandle {
         *self.intake.borrow() == IntakeState::Paused
     }
 
-    async fn payload(&self, message: BranchMessage) -> Result<(), Closed> {
+    async fn payload(
+        &self,
+        letter: Letter,
+    ) -> Result<impl Future<Output = Result<(), Closed>> + Send + use<>, Closed> {
         let mut intake = self.intake.clone();
         intake
             .wait_for(|state| *state == IntakeState::Open)
@@ -99,14 +118,22 @@ impl BranchHandle {
             .acquire_owned()
             .await
             .map_err(|_| Closed)?;
-        self.send(Letter::Message(message), Some(room)).await
+        let (taken, answer) = oneshot::channel();
+        self.send(letter, Some(taken), Some(room)).await?;
+        Ok(async move { answer.await.map_err(|_| Closed) })
     }
 
-    async fn send(&self, letter: Letter, room: Option<OwnedSemaphorePermit>) -> Result<(), Closed> {
+    async fn send(
+        &self,
+        letter: Letter,
+        taken: Option<oneshot::Sender<()>>,
+        room: Option<OwnedSemaphorePermit>,
+    ) -> Result<(), Closed> {
         let envelope = Envelope {
             arrived: self.clock.now(),
             letter,
-            _room: room,
+            taken,
+            room,
         };
         self.inbox.send(envelope).await.map_err(|_| Closed)
     }

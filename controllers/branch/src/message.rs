@@ -4,11 +4,19 @@ use model::{Collection, Delivery, FolderPath, Millis, Now, Signature, Snapshot, 
 use serde::{Deserialize, Serialize};
 
 use crate::cycle::CycleOutcome;
+use crate::journal::{DeliveryNumber, RecoveredDelivery, Sent};
 use crate::message_text::Wording;
 
 /// One thing that happens to the machine.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Event {
+    /// An earlier writer left accepted writes unsettled. Comes before everything else, if at all.
+    Recovered {
+        /// The writes, in order.
+        deliveries: Vec<RecoveredDelivery>,
+        /// Commits that were sent with some of them and whose fate is not known, in order.
+        sent: Vec<Sent>,
+    },
     /// A message that arrived at the given moment. What was due before it is done first.
     Received {
         /// When it arrived, which may be before it is served.
@@ -30,7 +38,7 @@ pub enum Event {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum BranchMessage {
     /// A change of one object.
-    Deliver(Box<Delivery>),
+    Deliver(Box<Accepted>),
     /// The complete set of one collection.
     Snapshot(Box<Snapshot>),
     /// A target is on the branch, with these settings from now on.
@@ -54,6 +62,15 @@ pub enum BranchMessage {
     Look,
     /// The branch is given up: publish or refuse what is left, then end.
     Retire,
+}
+
+/// A change that the branch has taken: it is settled one day, and until then it is in the journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Accepted {
+    /// Its number on this branch.
+    pub number: DeliveryNumber,
+    /// The change.
+    pub delivery: Delivery,
 }
 
 /// What the branch writer has to know of one `GitTarget`.
@@ -94,7 +111,7 @@ impl BranchMessage {
     /// Returns the bytes that the message adds to the buffer, without the charge for each item.
     pub fn size(&self) -> usize {
         match self {
-            Self::Deliver(delivery) => delivery.size(),
+            Self::Deliver(accepted) => accepted.delivery.size(),
             Self::Snapshot(snapshot) => snapshot.size(),
             _ => 0,
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use board::metrics::{Family, FamilySpec, RegisterError, Registrar};
-use board::{BranchView, DirectoryReader, IntakeState, ProvedBy, Publication};
+use board::{BranchView, DirectoryReader, IntakeState, JournalState, ProvedBy, Publication};
 use model::{GitBranchKey, GitProviderKey, TargetKey, TypeId};
 use prometheus::{Histogram, IntCounter};
 
@@ -149,6 +149,25 @@ const ANNOUNCEMENTS_DROPPED: FamilySpec<4> = FamilySpec {
     meaning: "Events about commits and refusals that were dropped because too many waited.",
     act: "It grows: the API server takes Events too slowly; commits are not affected.",
 };
+const JOURNALLED: FamilySpec<3> = FamilySpec {
+    name: "journal_writes_total",
+    labels: ["gitbranch_namespace", "gitbranch_name", "outcome"],
+    meaning: "Changes that were accepted: kept in the journal, or unprotected because the disk failed or there is no key \
+              for a sensitive one.",
+    act: "Unprotected ones grow: after a crash their authors would be lost; the JournalWritten condition says why.",
+};
+const JOURNAL_RECOVERED: FamilySpec<3> = FamilySpec {
+    name: "journal_recovered_total",
+    labels: ["gitbranch_namespace", "gitbranch_name", "outcome"],
+    meaning: "What a start found in the journal: writes that were not settled, and records that are lost.",
+    act: "Lost ones: the log names each; the disk may be failing.",
+};
+const JOURNAL_FAILING: FamilySpec<2> = FamilySpec {
+    name: "journal_failing",
+    labels: ["gitbranch_namespace", "gitbranch_name"],
+    meaning: "1 while the journal of the branch cannot be written, else 0, read at the scrape.",
+    act: "It is 1: free space under --data-dir or repair the disk; changes are mirrored meanwhile.",
+};
 const RETAINED_WRITES: FamilySpec<2> = FamilySpec {
     name: "git_retained_writes",
     labels: ["gitbranch_namespace", "gitbranch_name"],
@@ -211,6 +230,8 @@ pub struct Metrics {
     fetches: Family<IntCounter, 5>,
     encryptions: Family<IntCounter, 3>,
     announcements_dropped: Family<IntCounter, 4>,
+    journalled: Family<IntCounter, 3>,
+    journal_recovered: Family<IntCounter, 3>,
 }
 
 /// The families as one branch writer uses them.
@@ -244,6 +265,8 @@ impl Metrics {
             fetches: registrar.counter(FETCHES)?,
             encryptions: registrar.counter(ENCRYPTIONS)?,
             announcements_dropped: registrar.counter(ANNOUNCEMENTS_DROPPED)?,
+            journalled: registrar.counter(JOURNALLED)?,
+            journal_recovered: registrar.counter(JOURNAL_RECOVERED)?,
         })
     }
 
@@ -283,6 +306,10 @@ fn gauges(registrar: &mut Registrar, directory: &DirectoryReader) -> Result<(), 
         } else {
             0.0
         })
+    })?;
+    gauge(JOURNAL_FAILING, |view| match view.journal {
+        JournalState::Off | JournalState::Healthy => Some(0.0),
+        JournalState::Failing { .. } => Some(1.0),
     })?;
     gauge(NEXT_RETRY, |view| match view.publication {
         Publication::Healthy => None,
@@ -464,6 +491,26 @@ impl BranchMetrics {
             .announcements_dropped
             .with(self.worker())
             .inc();
+    }
+
+    pub(crate) fn note_journalled(&self, kept: u64, unprotected: u64) {
+        let family = &self.families.journalled;
+        self.count(family, "kept", kept);
+        self.count(family, "unprotected", unprotected);
+    }
+
+    pub(crate) fn note_recovered(&self, unsettled: usize, lost: usize) {
+        let as_u64 = |number| u64::try_from(number).unwrap_or(u64::MAX);
+        let family = &self.families.journal_recovered;
+        self.count(family, "unsettled", as_u64(unsettled));
+        self.count(family, "lost", as_u64(lost));
+    }
+
+    fn count(&self, family: &Family<IntCounter, 3>, outcome: &str, by: u64) {
+        if by > 0 {
+            let [branch_namespace, branch, ..] = self.worker();
+            family.with([branch_namespace, branch, outcome]).inc_by(by);
+        }
     }
 
     fn worker(&self) -> [&str; 4] {

@@ -75,15 +75,18 @@ pub fn without_content(event: &Event) -> Event {
     let mut event = event.clone();
     match &mut event {
         Event::Received {
-            message: BranchMessage::Deliver(delivery),
+            message: BranchMessage::Deliver(accepted),
             ..
-        } => strip_change(&mut delivery.change),
+        } => strip_change(&mut accepted.delivery.change),
         Event::Received {
             message: BranchMessage::Snapshot(snapshot),
             ..
         } => {
             snapshot.objects.iter_mut().for_each(strip);
         }
+        Event::Recovered { deliveries, .. } => deliveries
+            .iter_mut()
+            .for_each(|recovered| strip_change(&mut recovered.delivery.change)),
         Event::CycleDone(outcome) => strip_outcome(outcome),
         Event::Received { .. } | Event::Deadline | Event::CycleLost | Event::ShutDown => {}
     }

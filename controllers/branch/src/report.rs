@@ -1,6 +1,9 @@
 //! What readers may know of the machine, derived from its state and from nothing else.
 
-use board::{BaseView, BranchView, FolderState, PendingView, Publication, TargetView, WindowView};
+use board::{
+    BaseView, BranchView, FolderState, JournalState, PendingView, Publication, TargetView,
+    WindowView,
+};
 use model::{Millis, Now, TargetKey};
 
 use crate::state::{BranchState, Draft, DraftKind, OpenWindow, RetryClock, TargetState};
@@ -27,6 +30,7 @@ pub(crate) fn view(state: &BranchState) -> BranchView {
         buffered_bytes: state.buffered(),
         publication: state.retry_clock().map_or(Publication::Healthy, failing),
         intake: state.intake(),
+        journal: JournalState::Off,
         last_push: state.last_push().cloned(),
         targets: state
             .targets()
@@ -64,7 +68,7 @@ fn pending(state: &BranchState) -> Vec<PendingView> {
         objects: unpublished_objects(draft),
         since: draft.closed_at.wall,
     });
-    decided.chain(closed).collect()
+    decided.chain(closed).chain(state.recovered()).collect()
 }
 
 fn failing(retry: &RetryClock) -> Publication {
@@ -94,6 +98,11 @@ fn target_view(state: &BranchState, key: &TargetKey, target: &TargetState) -> Ta
         .filter(|write| write.target.key == *key)
         .map(|write| write.objects.len())
         .sum();
+    let recovered: usize = state
+        .recovered()
+        .filter(|pending| pending.target == *key)
+        .map(|pending| pending.objects)
+        .sum();
     let folder: FolderState = target.folder.clone();
     TargetView {
         folder,
@@ -106,7 +115,7 @@ fn target_view(state: &BranchState, key: &TargetKey, target: &TargetState) -> Ta
         collections: target.collections.clone(),
         retention: target.retention(),
         last_commit: target.last_commit.clone(),
-        pending_objects: in_window + closed + decided,
+        pending_objects: in_window + closed + decided + recovered,
         resync_needed: target.resync_needed(),
     }
 }

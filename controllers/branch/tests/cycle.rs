@@ -10,7 +10,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use board::{FolderState, ProvedBy, PublicationFault};
-use branch::cycle::{Catalogs, CycleOutcome, CycleRequest, DraftResult, Keyring, Workshop};
+use branch::cycle::{
+    Catalogs, CycleOutcome, CycleRequest, DraftResult, Keyring, Ledger, LedgerClosed, Unanswered,
+    Workshop,
+};
+use branch::journal::{DeliveryNumber, Numbers, Sent};
 use branch::state::{Draft, DraftKind, WriteId};
 use branch::{BranchIdentity, CommitWindow, TargetConfig};
 use manifests::{Encryption, PruneMode, TypeCatalog};
@@ -340,6 +344,7 @@ fn draft(id: u64, target: &Arc<TargetConfig>, change: Change) -> Arc<Draft> {
             author: Author::Operator,
             entries: vec![entry],
         },
+        numbers: Numbers::one(DeliveryNumber(id)),
         bytes: 1,
     })
 }
@@ -349,6 +354,7 @@ fn request(targets: &[&Arc<TargetConfig>], drafts: Vec<Arc<Draft>>) -> CycleRequ
         trusted: false,
         known_tip: None,
         unanswered: None,
+        doubtful: Vec::new(),
         budget: 60_000,
         publish: true,
         look: false,
@@ -486,6 +492,76 @@ fn an_unanswered_push_that_landed_below_a_peers_commit_is_found_and_not_made_aga
             document("x", "3", "# the peer")
         );
     });
+}
+
+/// Notes pushes beside how many the server had seen by then, and may have ended.
+struct Notes {
+    line: Line,
+    noted: Arc<Mutex<Vec<(Sent, usize)>>>,
+    ended: bool,
+}
+
+impl Ledger for Notes {
+    fn note(&self, sent: &Sent) -> Result<(), LedgerClosed> {
+        let pushes = self.line.0.lock().unwrap().pushes;
+        self.noted.lock().unwrap().push((sent.clone(), pushes));
+        if self.ended {
+            Err(LedgerClosed)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+#[test]
+fn d33_a_push_is_noted_before_it_is_sent_and_not_sent_when_nobody_takes_notes() {
+    let mut scene = Scene::with_document();
+    let apps = target("apps");
+    let tip = scene.server(|server| server.branches[&main()].clone());
+    let noted = Arc::new(Mutex::new(Vec::new()));
+    for ended in [true, false] {
+        let notes = Notes {
+            line: scene.line.clone(),
+            noted: Arc::clone(&noted),
+            ended,
+        };
+        scene.workshop.use_ledger(Box::new(notes));
+        let drafts = vec![
+            draft(1, &apps, upsert("x", "2")),
+            draft(2, &apps, upsert("y", "1")),
+        ];
+        let outcome = scene.run(request(&[&apps], drafts));
+        assert_eq!(outcome.fault.is_some(), ended, "{:?}", outcome.fault);
+    }
+    let now = scene.server(|server| server.branches[&main()].clone());
+    let noted = noted.lock().unwrap();
+    let [(_, 0), (sent, 0)] = noted.as_slice() else {
+        panic!("{noted:?}")
+    };
+    assert_eq!((&sent.commit, &sent.on), (&now, &Some(tip)));
+    let numbers = [1, 2].map(DeliveryNumber);
+    assert_eq!(sent.numbers.iter().collect::<Vec<_>>(), numbers);
+}
+
+#[test]
+fn d33_a_push_of_an_earlier_writer_is_found_below_a_peers_commit() {
+    let mut scene = Scene::with_document();
+    let apps = target("apps");
+    let tip = scene.server(|server| server.branches[&main()].clone());
+    scene.run(request(&[&apps], vec![draft(1, &apps, upsert("x", "2"))]));
+    let ours = scene.server(|server| server.branches[&main()].clone());
+    scene.server(|server| server.commit("peer.txt", "hello\n"));
+    let doubtful = |commit: &CommitId, on: &CommitId| Unanswered {
+        commit: commit.clone(),
+        on: Some(on.clone()),
+    };
+    let never = CommitId::new("1".repeat(40)).unwrap();
+    let outcome = scene.run(CycleRequest {
+        doubtful: vec![doubtful(&never, &tip), doubtful(&ours, &tip)],
+        ..request(&[], Vec::new())
+    });
+    assert_eq!(outcome.fault, None);
+    assert_eq!(outcome.landed.into_iter().collect::<Vec<_>>(), [ours]);
 }
 
 #[test]

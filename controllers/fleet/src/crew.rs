@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use board::{BranchView, Publisher, Reader, SourceView};
 use branch::cycle::Workshop;
+use branch::journal::{FileJournal, Journal, Owner};
 use branch::shell::Surroundings;
 use branch::{BranchActor, BranchHandle};
 use source::{SourceHandle, TypeCatalogView};
@@ -76,6 +77,7 @@ pub(crate) fn enlist_branch(
             .branch_metrics
             .of(&order.identity.key, &order.provider),
         recorder: settings.recorder.clone(),
+        journal: Some(journal(order, settings)),
         spare: Box::new(spare),
     };
     let (actor, handle, view) = BranchActor::new(
@@ -99,6 +101,17 @@ pub(crate) fn enlist_branch(
         successor: None,
     };
     Ok((actor, slot))
+}
+
+fn journal(order: &BranchOrder, settings: &Settings) -> Box<dyn Journal> {
+    let owner = Owner {
+        uid: order.uid.clone(),
+        provider_uid: order.provider_uid.clone(),
+        repository: order.identity.repository.clone(),
+        branch: order.identity.branch.clone(),
+    };
+    let path = stores::journal_of(&settings.data_dir, &order.uid);
+    Box::new(FileJournal::new(&path, owner, order.journal_key.clone()))
 }
 
 fn workshop(

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use board::DirectoryReader;
+use branch::journal::JournalKey;
 use branch::{BranchIdentity, SigningKey, TargetConfig};
 use manifests::Encryption;
 use model::{
@@ -44,6 +45,9 @@ pub struct BranchOrder {
     pub committer: Signature,
     /// What its commits are signed with; `None` leaves them unsigned.
     pub signing: Option<BranchSigning>,
+    /// What sensitive content in the journal is encrypted with; without it such content is not kept there. Looked at
+    /// when the writer starts.
+    pub journal_key: Option<JournalKey>,
     /// Changes whenever the way to the remote changes, such as with the Secret's resourceVersion.
     pub remote_stamp: String,
     /// Makes the way to the remote.

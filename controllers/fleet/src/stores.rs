@@ -1,6 +1,8 @@
-//! The folders of the local stores: where each is, and the removal of those that nobody needs any more.
+//! The folders of the local stores and the journals: where each is, and the removal of those that nobody needs any more.
 //!
-//! A store is a cache, so losing one costs a fetch. It is first renamed and then removed: a writer of the same
+//! A journal is a file beside the folder of its store, because the store is dropped and fetched anew when it is damaged.
+//! It goes when its writer was given up: what it holds was for a branch that is another one's business now. A store
+//! is a cache, so losing one costs a fetch. It is first renamed and then removed: a writer of the same
 //! `GitBranch` that starts meanwhile begins with an empty folder and not with half of an old one.
 
 use std::collections::BTreeSet;
@@ -22,6 +24,24 @@ pub(crate) fn of(data_dir: &Path, uid: &Uid) -> PathBuf {
     all(data_dir).join(uid.as_str())
 }
 
+/// Returns the folder of all journals.
+fn journals(data_dir: &Path) -> PathBuf {
+    data_dir.join("journals")
+}
+
+/// Returns the file of the journal of one incarnation of a `GitBranch`.
+pub(crate) fn journal_of(data_dir: &Path, uid: &Uid) -> PathBuf {
+    journals(data_dir).join(uid.as_str())
+}
+
+/// Removes the journal of a writer that was given up.
+pub(crate) fn remove_journal(data_dir: &Path, uid: &Uid) -> io::Result<()> {
+    match std::fs::remove_file(journal_of(data_dir, uid)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// Gives a store another name and returns where it is now; `None` when there is none.
 pub(crate) fn set_aside(
     data_dir: &Path,
@@ -36,19 +56,29 @@ pub(crate) fn set_aside(
     }
 }
 
-/// Removes a folder that nobody uses any more. Takes as long as the folder is large.
-pub(crate) fn remove(folder: &Path) {
-    if let Err(error) = std::fs::remove_dir_all(folder) {
-        let folder = folder.display();
-        tracing::warn!(%folder, %error, "a local store that is not needed any more cannot be removed");
+/// Removes a folder or file that nobody uses any more. Takes as long as the folder is large.
+pub(crate) fn remove(path: &Path) {
+    let removed = if path.is_dir() {
+        std::fs::remove_dir_all(path)
+    } else {
+        std::fs::remove_file(path)
+    };
+    if let Err(error) = removed {
+        let path = path.display();
+        tracing::warn!(%path, %error, "a local store or journal that is not needed any more cannot be removed");
     }
 }
 
-/// Returns every folder that is not the store of one of `kept`, also what an earlier removal left behind. They
-/// are listed at once and not while they are removed, so that a store that is made meanwhile is not among them.
+/// Returns every store and journal that does not belong to one of `kept`, also what an earlier removal left behind. They
+/// are listed at once and not while they are removed, so that one that is made meanwhile is not among them.
 pub(crate) fn leftovers(data_dir: &Path, kept: &BTreeSet<Uid>) -> io::Result<Vec<PathBuf>> {
-    let folder = all(data_dir);
-    let entries = match std::fs::read_dir(&folder) {
+    let mut leftovers = leftovers_in(&all(data_dir), kept)?;
+    leftovers.extend(leftovers_in(&journals(data_dir), kept)?);
+    Ok(leftovers)
+}
+
+fn leftovers_in(folder: &Path, kept: &BTreeSet<Uid>) -> io::Result<Vec<PathBuf>> {
+    let entries = match std::fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
     };
@@ -57,7 +87,7 @@ pub(crate) fn leftovers(data_dir: &Path, kept: &BTreeSet<Uid>) -> io::Result<Vec
     Ok(unneeded.iter().map(|name| folder.join(name)).collect())
 }
 
-/// Says which of the names below the folder of all stores are not needed.
+/// Says which of the names below one of the folders are not needed.
 fn unneeded(names: impl Iterator<Item = String>, kept: &BTreeSet<Uid>) -> Vec<String> {
     let needed = |name: &String| kept.iter().any(|uid| uid.as_str() == name);
     names.filter(|name| !needed(name)).collect()
@@ -111,6 +141,23 @@ mod tests {
         assert!(of(data.path(), &uid("a")).join("objects/pack").exists());
         let empty = tempfile::tempdir().unwrap();
         assert!(leftovers(empty.path(), &kept).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_journal_goes_with_its_branch_and_no_other_does() {
+        let data = tempfile::tempdir().unwrap();
+        std::fs::create_dir(journals(data.path())).unwrap();
+        for name in ["a", "b", "c"] {
+            std::fs::write(journal_of(data.path(), &uid(name)), "records").unwrap();
+        }
+        remove_journal(data.path(), &uid("a")).unwrap();
+        remove_journal(data.path(), &uid("a")).unwrap();
+        let kept = BTreeSet::from([uid("b")]);
+        for file in leftovers(data.path(), &kept).unwrap() {
+            remove(&file);
+        }
+        let there = |name| journal_of(data.path(), &uid(name)).exists();
+        assert_eq!(["a", "b", "c"].map(there), [false, true, false]);
     }
 
     #[test]

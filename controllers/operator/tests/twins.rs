@@ -505,6 +505,7 @@ impl Writer {
                 occurrences,
                 metrics: self.metrics.of(&key, &provider),
                 recorder: None,
+                journal: None,
                 spare: Box::new(|| None),
             },
         );

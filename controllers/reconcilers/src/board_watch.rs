@@ -168,6 +168,7 @@ fn branch_wakes(
             view.base.clone(),
             view.publication.clone(),
             view.pending.is_empty(),
+            view.journal.clone(),
         )
     };
     if before.is_none_or(|before| branch(before) != branch(now)) {
@@ -209,7 +210,10 @@ fn target(key: &TargetKey) -> Wake {
 
 #[cfg(test)]
 mod tests {
-    use board::{ApiHealth, IntakeState, Publication, PublicationFault, TargetStreams, TargetView};
+    use board::{
+        ApiHealth, IntakeState, JournalState, Publication, PublicationFault, TargetStreams,
+        TargetView,
+    };
     use model::{BranchName, RepositoryUrl};
 
     use super::*;
@@ -239,6 +243,7 @@ mod tests {
             buffered_bytes: 0,
             publication: Publication::Healthy,
             intake: IntakeState::Open,
+            journal: JournalState::Healthy,
             last_push: None,
             targets: targets.iter().map(of).collect(),
         }

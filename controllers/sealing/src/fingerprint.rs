@@ -47,6 +47,13 @@ impl FingerprintKey {
         STANDARD.encode(&mac.finalize().into_bytes()[..9])
     }
 
+    /// Returns a key for another purpose that tells nothing of this one.
+    pub(crate) fn derived(&self, purpose: &[u8]) -> Zeroizing<[u8; 32]> {
+        let mut mac = self.mac();
+        mac.update(purpose);
+        Zeroizing::new(mac.finalize().into_bytes().into())
+    }
+
     fn mac(&self) -> HmacSha256 {
         HmacSha256::new_from_slice(&*self.0).expect("because HMAC takes a key of any length")
     }

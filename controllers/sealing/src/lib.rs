@@ -6,7 +6,7 @@
 //!
 //! Reading order: [`document`] (what stands in a file, and opening it), [`seal`] (making it), then what both use:
 //! `encryption` and `rule` (which values), `metadata` (the `sops` block), `ciphertext` (one value), [`age_keys`] (for whom),
-//! [`fingerprint`] (unchanged without a private key), [`sops_config`] (for whom a new document is); below them
+//! [`fingerprint`] (unchanged without a private key), `journal_key` (records of what is not published yet), [`sops_config`] (for whom a new document is); below them
 //! `reader`, `tree`, `scalar` and `timestamp`, which read YAML the way the real tool does.
 
 pub mod age_keys;
@@ -14,6 +14,7 @@ mod ciphertext;
 pub mod document;
 mod encryption;
 pub mod fingerprint;
+mod journal_key;
 mod layout;
 mod metadata;
 mod plaintext;
@@ -30,6 +31,7 @@ mod tree;
 pub use age_keys::{Identities, InvalidIdentity, InvalidRecipient, NewIdentity, Recipient};
 pub use document::{OpenDocument, OpenError, ReadError, SealedDocument};
 pub use fingerprint::{FingerprintKey, Standing};
+pub use journal_key::JournalKey;
 pub use layout::Layout;
 pub use metadata::MetadataError;
 pub use plaintext::Plaintext;

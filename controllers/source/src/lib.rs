@@ -30,4 +30,4 @@ pub use declaration::{ItemDeclaration, RuleDeclaration, TargetDeclaration};
 pub use handle::{Inbox, SourceGone, SourceHandle, channel};
 pub use metrics::Metrics;
 pub use settings::Settings;
-pub use sink::{Handover, Sink};
+pub use sink::{Acceptance, Handover, Sink};

@@ -15,7 +15,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("manifests", &["model", "sealing"]),
     ("repository", &["model"]),
     ("board", &["model"]),
-    ("branch", &["model", "manifests", "repository", "board"]),
+    // `sealing` for sensitive content in the journal.
+    (
+        "branch",
+        &["model", "sealing", "manifests", "repository", "board"],
+    ),
     ("source", &["model", "policy", "board"]),
     // `manifests` for the catalog of kinds that a source hands to a branch writer.
     (

@@ -120,6 +120,7 @@ impl Cycle<'_> {
             source: draft.source(),
             collections: draft.collections(),
             types: draft.types(),
+            numbers: draft.numbers.clone(),
             commit,
             bytes: draft.bytes,
         };

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::message::TargetConfig;
 use crate::state::{Draft, PendingWrite, WriteId};
 pub use tally::{DocumentOutcome, Tally};
-pub use workshop::{Catalogs, Keyring, Workshop};
+pub use workshop::{Catalogs, Keyring, Ledger, LedgerClosed, Workshop};
 
 /// What one cycle is asked to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,6 +33,8 @@ pub struct CycleRequest {
     pub known_tip: Option<CommitId>,
     /// A push that was never answered: find out first whether it landed.
     pub unanswered: Option<Unanswered>,
+    /// Pushes of an earlier writer whose fate is not known: find out which of them landed, and do nothing else.
+    pub doubtful: Vec<Unanswered>,
     /// How long the cycle may take before it stops starting over, in milliseconds.
     pub budget: Millis,
     /// Whether what is decided may be pushed now.
@@ -66,6 +68,8 @@ pub struct CycleOutcome {
     pub published: Option<Published>,
     /// Why commits were fetched, once for each fetch.
     pub fetches: Vec<FetchReason>,
+    /// Those of the doubtful commits that are on the branch.
+    pub landed: BTreeSet<CommitId>,
     /// What went wrong.
     pub fault: Option<Fault>,
 }

@@ -8,8 +8,10 @@ use repository::{Advertisement, DefaultBranch, PushOutcome, PushRequest};
 use super::fault::{from_remote, from_store, store_fault};
 use super::workshop::{Cycle, Ground, Pushed};
 use super::{Fault, ProvedBase, Published, Unanswered};
+use crate::journal::{Numbers, Sent};
 use crate::message::TargetConfig;
 use crate::state::{BranchIdentity, PendingWrite};
+use model::CommitId;
 
 /// Concludes from one advertisement what the next commit builds on.
 pub(super) fn ground(identity: &BranchIdentity, advertisement: &Advertisement) -> Ground {
@@ -111,6 +113,7 @@ impl Cycle<'_> {
                 .and_then(|parent| Some((parent.branch.clone()?, parent.commit.clone()?))),
             must_be_empty: parent.is_some_and(|parent| parent.state == ParentState::Unborn),
         };
+        self.note(&new, ground.tip.as_ref())?;
         match self.shop.remote.push(&request) {
             PushOutcome::Landed { tip } => self.land(tip).map(|()| Pushed::Landed),
             PushOutcome::Moved { now, advertisement } => {
@@ -134,6 +137,28 @@ impl Cycle<'_> {
                 })
             }
         }
+    }
+
+    /// Notes what is about to be sent. A push of snapshots alone needs no note: a new writer starts with newer ones.
+    fn note(&self, commit: &CommitId, on: Option<&CommitId>) -> Result<(), Fault> {
+        let mut numbers = Numbers::default();
+        for write in &self.pending {
+            numbers.extend(&write.numbers);
+        }
+        let Some(ledger) = self.shop.ledger.as_ref().filter(|_| !numbers.is_empty()) else {
+            return Ok(());
+        };
+        let sent = Sent {
+            commit: commit.clone(),
+            on: on.cloned(),
+            numbers,
+        };
+        ledger.note(&sent).map_err(|closed| Fault {
+            kind: PublicationFault::Unreachable,
+            message: closed.to_string(),
+            not_before: None,
+            unanswered: None,
+        })
     }
 
     fn land(&mut self, tip: model::CommitId) -> Result<(), Fault> {

@@ -14,6 +14,7 @@ use repository::{Advertisement, Attempt, ObjectFormat, Remote, SigningKey, Store
 
 use super::fault::{from_read, from_remote, from_store, store_fault, store_is_closed};
 use super::{CycleOutcome, CycleRequest, Fault, FetchReason, Unanswered};
+use crate::journal::Sent;
 use crate::message::TargetConfig;
 use crate::state::{BranchIdentity, PendingWrite, WriteId};
 
@@ -50,6 +51,21 @@ pub trait Keyring: Send + Sync {
     }
 }
 
+/// Is told of every push before its first byte goes out, so that a process that starts again can find out what became
+/// of it. Asked from the job, so it may block.
+pub trait Ledger: Send {
+    /// Notes a commit. Returns once the note lasts, or is known to be impossible.
+    ///
+    /// # Errors
+    /// Fails when nobody keeps the ledger any more: then nothing may be sent.
+    fn note(&self, sent: &Sent) -> Result<(), LedgerClosed>;
+}
+
+/// Nobody keeps the ledger any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the branch writer has ended, so nothing is sent")]
+pub struct LedgerClosed;
+
 /// Owns everything that the Git job changes. Handed to the job by value and back.
 pub struct Workshop {
     pub(super) identity: BranchIdentity,
@@ -62,6 +78,8 @@ pub struct Workshop {
     pub(super) projection: Option<Projection>,
     /// What is known of each target's folder. Brought from commit to commit at the cost of what differs.
     pub(super) folders: Folders,
+    /// Where pushes are noted; `None` notes nothing.
+    pub(super) ledger: Option<Box<dyn Ledger>>,
 }
 
 /// The folders of a branch's targets, as they were last read.
@@ -179,7 +197,13 @@ impl Workshop {
             ground: None,
             projection: None,
             folders: Folders::default(),
+            ledger: None,
         }
+    }
+
+    /// Notes every push from now on.
+    pub fn use_ledger(&mut self, ledger: Box<dyn Ledger>) {
+        self.ledger = Some(ledger);
     }
 
     /// Replaces the way to the remote.
@@ -322,9 +346,11 @@ impl Cycle<'_> {
         let must_look = !self.request.trusted
             || self.request.look
             || self.request.unanswered.is_some()
+            || !self.request.doubtful.is_empty()
             || self.shop.ground.is_none();
         if must_look {
             self.look()?;
+            self.settle_doubtful()?;
             self.settle_unanswered()?;
         }
         for attempt in 0..ATTEMPTS {
@@ -398,6 +424,20 @@ impl Cycle<'_> {
                 through,
                 by: ProvedBy::Fetch,
             });
+        }
+        Ok(())
+    }
+
+    /// Finds out which pushes of an earlier writer have landed.
+    fn settle_doubtful(&mut self) -> Result<(), Fault> {
+        let ground = self.shop.ground.as_ref();
+        let Some(tip) = ground.and_then(|ground| ground.tip.clone()) else {
+            return Ok(());
+        };
+        for sent in self.request.doubtful.clone() {
+            if tip == sent.commit || self.history_holds(&tip, &sent)? {
+                self.outcome.landed.insert(sent.commit);
+            }
         }
         Ok(())
     }

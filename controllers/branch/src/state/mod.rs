@@ -2,9 +2,10 @@
 //!
 //! [`BranchState::step`] takes one event at one moment and says what to do. It owns everything that may
 //! change about a branch. Read [`window`] (what collects), [`writes`] (what waits), [`targets`] (what is
-//! known of each folder) and [`retry`] (when to try again); this file holds the order in which they act.
+//! known of each folder), [`retry`] (when to try again) and [`recovery`] (what an earlier writer left); this file holds the order in which they act.
 
 mod outcome;
+mod recovery;
 mod retry;
 mod targets;
 #[cfg(test)]
@@ -21,7 +22,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::cycle::{CycleRequest, Unanswered};
 use crate::effect::Effect;
+use crate::journal::Settled;
 use crate::message::{BranchMessage, Event};
+use recovery::Recovery;
 pub use retry::RetryClock;
 pub use targets::{TargetState, Targets};
 pub use window::OpenWindow;
@@ -100,6 +103,10 @@ pub struct BranchState {
     retry: Option<RetryClock>,
     last_push: Option<(PushView, Now)>,
     intake: IntakeState,
+    /// What an earlier writer left.
+    recovery: Recovery,
+    /// Accepted writes that need nothing more since this step began.
+    settled: Vec<Settled>,
     stopping: Option<Stopping>,
     stopped: bool,
 }
@@ -136,6 +143,8 @@ impl BranchState {
             retry: None,
             last_push: None,
             intake: IntakeState::Open,
+            recovery: Recovery::default(),
+            settled: Vec::new(),
             stopping: None,
             stopped: false,
         }
@@ -145,9 +154,12 @@ impl BranchState {
     pub fn step(&mut self, now: Now, event: Event) -> Vec<Effect> {
         let mut effects = Vec::new();
         match event {
+            Event::Recovered { deliveries, sent } => self.recovery.begin(now, deliveries, sent),
             Event::Received { arrived, message } => {
                 self.close_window_if_due(arrived);
-                self.receive(now, message);
+                if let Some(message) = self.recovery.hold_back(message) {
+                    self.receive(now, message);
+                }
             }
             Event::Deadline => {}
             Event::CycleDone(outcome) => self.take_outcome(now, *outcome, &mut effects),
@@ -156,7 +168,11 @@ impl BranchState {
         }
         self.close_window_if_due(now);
         self.close_window_if_full(now);
+        self.stop_waiting_if_due(now);
         self.settle_intake();
+        if !self.settled.is_empty() {
+            effects.push(Effect::Settle(std::mem::take(&mut self.settled)));
+        }
         self.start_cycle_if_due(now, &mut effects);
         self.end_if_done(now, &mut effects);
         effects
@@ -178,12 +194,22 @@ impl BranchState {
             .stopping
             .filter(|_| !self.running)
             .map(|stopping| stopping.give_up_at);
-        [window, cycle, give_up].into_iter().flatten().min()
+        let waiting = self.recovery.waits_until();
+        [window, cycle, give_up, waiting]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Returns what readers may know.
     pub fn view(&self) -> BranchView {
         crate::report::view(self)
+    }
+
+    /// Returns the folder of a target that is on the branch.
+    pub(crate) fn folder_of(&self, target: &TargetKey) -> Option<model::FolderPath> {
+        let config = self.targets.config(target)?;
+        Some(config.folder.clone())
     }
 
     /// Returns whether changes are taken in.
@@ -198,16 +224,18 @@ impl BranchState {
 
     fn receive(&mut self, now: Now, message: BranchMessage) {
         match message {
-            BranchMessage::Deliver(delivery) => self.take_delivery(now, *delivery),
+            BranchMessage::Deliver(accepted) => self.take_delivery(now, *accepted),
             BranchMessage::Snapshot(snapshot) => self.take_snapshot(now, *snapshot),
             BranchMessage::ConfigureTarget(config) => {
                 let before = self.targets.config(&config.key);
                 if self.running && before.is_some_and(|before| *before != *config) {
                     self.changed_meanwhile.insert(config.key.clone());
                 }
+                let key = config.key.clone();
                 if self.targets.configure(*config) {
                     self.look_wanted = true;
                 }
+                self.take_recovered(now, &key);
             }
             BranchMessage::WithdrawTarget(key) => {
                 if self
@@ -265,8 +293,11 @@ impl BranchState {
             _ => None,
         };
         let publish = (!self.pending.is_empty()).then(|| self.publish_at());
-        let at_once =
-            (!self.drafts.is_empty() || self.look_wanted || self.unanswered.is_some()).then_some(0);
+        let at_once = (!self.drafts.is_empty()
+            || self.look_wanted
+            || self.unanswered.is_some()
+            || !self.recovery.doubtful().is_empty())
+        .then_some(0);
         let wanted = [refresh, publish, at_once].into_iter().flatten().min()?;
         let not_before = self
             .retry
@@ -292,6 +323,7 @@ impl BranchState {
             trusted: self.trusted && self.unanswered.is_none(),
             known_tip: self.base.as_ref().and_then(|base| base.commit.clone()),
             unanswered: self.unanswered.clone(),
+            doubtful: self.recovery.doubtful().to_vec(),
             budget: self.settings.cycle_budget,
             publish: self.publish_at() <= now.monotonic,
             look: self.look_wanted || (self.drafts.is_empty() && self.pending.is_empty()),
@@ -312,7 +344,7 @@ impl BranchState {
         if self.running || self.stopped {
             return;
         }
-        let unpublished = self.drafts.len() + self.pending.len();
+        let unpublished = self.drafts.len() + self.pending.len() + self.recovery.doubtful().len();
         let out_of_time = now.monotonic >= stopping.give_up_at;
         let gave_its_try = stopping.tried && !stopping.insist;
         if unpublished == 0 || out_of_time || gave_its_try {
@@ -342,7 +374,7 @@ impl BranchState {
             .map_or(0, |window| window.bytes(self.settings.item_charge));
         let drafts: usize = self.drafts.iter().map(|draft| draft.bytes).sum();
         let pending: usize = self.pending.iter().map(|write| write.bytes).sum();
-        window + drafts + pending
+        window + drafts + pending + self.recovery.held_bytes(self.settings.item_charge)
     }
 }
 
@@ -378,6 +410,11 @@ impl BranchState {
 
     pub(crate) fn last_push(&self) -> Option<&PushView> {
         self.last_push.as_ref().map(|(view, _)| view)
+    }
+
+    /// Returns what an earlier writer left and what has to wait for it.
+    pub(crate) fn recovered(&self) -> impl Iterator<Item = board::PendingView> + '_ {
+        self.recovery.pending()
     }
 
     pub(crate) fn buffered(&self) -> usize {

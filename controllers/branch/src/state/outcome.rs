@@ -12,6 +12,7 @@ use crate::cycle::{
     CycleOutcome, DraftOutcome, DraftResult, Fault, ProvedBase, Published, Replay, Verdict,
 };
 use crate::effect::{Effect, Occurrence};
+use crate::journal::Settlement;
 
 /// How many objects of a commit are named to people.
 const NAMED_OBJECTS: usize = 10;
@@ -24,8 +25,10 @@ impl BranchState {
         effects: &mut Vec<Effect>,
     ) {
         self.running = false;
+        // A cycle that found out what an earlier writer had sent was no attempt to publish.
+        let only_asked = !self.recovery.doubtful().is_empty() && outcome.fault.is_none();
         if let Some(stopping) = &mut self.stopping {
-            stopping.tried = true;
+            stopping.tried |= !only_asked;
         }
         if let Some(proved) = outcome.base {
             self.take_base(now, proved);
@@ -53,8 +56,16 @@ impl BranchState {
                 self.trusted = true;
                 self.retry = None;
                 self.unanswered = None;
+                self.resolve_doubts(now, &outcome.landed);
             }
-            Some(fault) => self.take_fault(now, fault),
+            Some(fault) => {
+                // Neither the branch nor its parent is there, so nothing has landed.
+                let is_nowhere = fault.kind == PublicationFault::ParentMissing;
+                self.take_fault(now, fault);
+                if is_nowhere {
+                    self.resolve_doubts(now, &outcome.landed);
+                }
+            }
         }
         for key in std::mem::take(&mut self.changed_meanwhile) {
             self.targets.reconsider_refusals_of(&key);
@@ -124,8 +135,12 @@ impl BranchState {
             return;
         };
         match outcome.result {
-            DraftResult::FolderRefused(issues) => self.refuse_folder(&draft, issues, effects),
+            DraftResult::FolderRefused(issues) => {
+                self.settle(draft.numbers.clone(), Settlement::Refused);
+                self.refuse_folder(&draft, issues, effects);
+            }
             DraftResult::Suspended => {
+                self.settle(draft.numbers.clone(), Settlement::Dropped);
                 for collection in draft.collections() {
                     self.targets.note_lost(draft.target_key(), collection);
                 }
@@ -165,9 +180,12 @@ impl BranchState {
             }
             note_retained(now, draft, verdict.retained, target);
         }
+        let is_refused = !verdict.refused.is_empty();
         self.note_refusals(draft, verdict.refused, effects);
-        if let Some(write) = verdict.write {
-            self.pending.push_back(Arc::new(write));
+        match verdict.write {
+            Some(write) => self.pending.push_back(Arc::new(write)),
+            None if is_refused => self.settle(draft.numbers.clone(), Settlement::Refused),
+            None => self.settle(draft.numbers.clone(), Settlement::Unneeded),
         }
     }
 
@@ -215,10 +233,16 @@ impl BranchState {
             return;
         };
         let before = Arc::clone(&self.pending[position]);
+        let how = if replay.refusals.is_empty() {
+            Settlement::Unneeded
+        } else {
+            Settlement::Refused
+        };
         self.refuse_pending(&before, replay.refusals, effects);
         match replay.write {
             Some(write) => self.pending[position] = Arc::new(write),
             None => {
+                self.settle(before.numbers.clone(), how);
                 self.pending.remove(position);
                 self.advance_published(&before);
             }
@@ -278,6 +302,7 @@ impl BranchState {
             .is_some_and(|write| write.id <= published.through)
         {
             if let Some(write) = self.pending.pop_front() {
+                self.settle(write.numbers.clone(), Settlement::Published);
                 self.advance_published(&write);
                 self.note_commit(&write.target.key, &write.commit);
                 effects.push(Effect::Announce(Box::new(self.announce(&write))));

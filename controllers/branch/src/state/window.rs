@@ -6,7 +6,8 @@ use model::{Author, Change, Delivery, Millis, Now, Operation, TargetKey};
 
 use super::BranchState;
 use super::writes::{Draft, DraftKind};
-use crate::message::TargetConfig;
+use crate::journal::{DeliveryNumber, Numbers, Settlement};
+use crate::message::{Accepted, TargetConfig};
 
 /// The open commit window. It cannot hold two authors or two targets: a change of another one closes it
 /// first.
@@ -16,27 +17,31 @@ pub struct OpenWindow {
     target: Arc<TargetConfig>,
     /// In the order in which each object was first seen; the last change of an object wins.
     entries: Vec<Delivery>,
+    /// Every change that went in, also those that a later one replaced.
+    numbers: Numbers,
     opened_at: Now,
     last_change_at: Millis,
     content_bytes: usize,
 }
 
 impl OpenWindow {
-    fn open(now: Now, target: Arc<TargetConfig>, delivery: Delivery) -> Self {
+    fn open(now: Now, target: Arc<TargetConfig>, accepted: Accepted) -> Self {
         let mut window = Self {
-            author: delivery.author.clone(),
+            author: accepted.delivery.author.clone(),
             target,
             entries: Vec::new(),
+            numbers: Numbers::default(),
             opened_at: now,
             last_change_at: now.monotonic,
             content_bytes: 0,
         };
-        window.add(now, delivery);
+        window.add(now, accepted);
         window
     }
 
-    fn add(&mut self, now: Now, delivery: Delivery) {
+    fn add(&mut self, now: Now, Accepted { number, delivery }: Accepted) {
         self.last_change_at = now.monotonic;
+        self.numbers.insert(number);
         self.content_bytes += delivery.size();
         match self
             .entries
@@ -102,14 +107,18 @@ fn settle_operation(before: Operation, after: &mut Change) {
 }
 
 impl BranchState {
-    pub(super) fn take_delivery(&mut self, now: Now, delivery: Delivery) {
+    pub(super) fn take_delivery(&mut self, now: Now, accepted: Accepted) {
+        let Accepted { number, delivery } = &accepted;
+        if self.recovery.has_seen(delivery) {
+            return self.settle_one(*number, Settlement::Unneeded);
+        }
         let Some(target) = self.targets.config(&delivery.target) else {
-            return;
+            return self.settle_one(*number, Settlement::Dropped);
         };
         if target.suspended {
             self.targets
-                .note_lost(&delivery.target, delivery.collection);
-            return;
+                .note_lost(&delivery.target, delivery.collection.clone());
+            return self.settle_one(*number, Settlement::Dropped);
         }
         let fits = self.window.as_ref().is_some_and(|window| {
             window.author == delivery.author && window.target.key == delivery.target
@@ -118,8 +127,8 @@ impl BranchState {
             self.close_window(now);
         }
         match &mut self.window {
-            Some(window) => window.add(now, delivery),
-            None => self.window = Some(OpenWindow::open(now, target, delivery)),
+            Some(window) => window.add(now, accepted),
+            None => self.window = Some(OpenWindow::open(now, target, accepted)),
         }
         if self.stopping.is_some() {
             self.close_window(now);
@@ -158,7 +167,12 @@ impl BranchState {
             target: window.target,
             closed_at: now,
             kind,
+            numbers: window.numbers,
             bytes,
         }));
+    }
+
+    fn settle_one(&mut self, number: DeliveryNumber, how: Settlement) {
+        self.settle(Numbers::one(number), how);
     }
 }

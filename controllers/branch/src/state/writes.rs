@@ -9,6 +9,7 @@ use model::{
 use serde::{Deserialize, Serialize};
 
 use super::BranchState;
+use crate::journal::{Numbers, Settled, Settlement};
 use crate::message::TargetConfig;
 
 /// Numbers the writes of one branch in the order in which they were closed.
@@ -30,6 +31,8 @@ pub struct Draft {
     pub closed_at: Now,
     /// What it holds.
     pub kind: DraftKind,
+    /// The accepted changes that went into it; none for a snapshot.
+    pub numbers: Numbers,
     /// What it costs of the buffer.
     pub bytes: usize,
 }
@@ -85,6 +88,8 @@ pub struct PendingWrite {
     pub types: Vec<Arc<ServedType>>,
     /// The commit that it was last made into.
     pub commit: CommitId,
+    /// The accepted changes that went into it; none for a snapshot.
+    pub numbers: Numbers,
     /// What it costs of the buffer.
     pub bytes: usize,
 }
@@ -161,6 +166,7 @@ impl BranchState {
     /// A snapshot closes the open window, so that what came before it is decided before it.
     pub(super) fn take_snapshot(&mut self, now: Now, snapshot: Snapshot) {
         self.close_window(now);
+        self.recovery.forget_seen(&snapshot);
         let Some(target) = self.targets.config(&snapshot.target) else {
             return;
         };
@@ -179,8 +185,20 @@ impl BranchState {
             target,
             closed_at: now,
             kind,
+            numbers: Numbers::default(),
             bytes,
         }));
+    }
+
+    /// Says that accepted changes need nothing more.
+    pub(super) fn settle(&mut self, numbers: Numbers, how: Settlement) {
+        if numbers.is_empty() {
+            return;
+        }
+        match self.settled.last_mut() {
+            Some(last) if last.how == how => last.numbers.extend(&numbers),
+            _ => self.settled.push(Settled { numbers, how }),
+        }
     }
 
     pub(super) fn new_id(&mut self) -> WriteId {

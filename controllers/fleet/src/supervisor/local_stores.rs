@@ -1,4 +1,4 @@
-//! Which local stores are removed, and when.
+//! Which local stores and journals are removed, and when.
 
 use std::collections::BTreeSet;
 
@@ -9,6 +9,9 @@ use crate::stores;
 
 impl Fleet {
     pub(super) fn remove_store(&mut self, uid: &Uid) {
+        if let Err(error) = stores::remove_journal(&self.settings.data_dir, uid) {
+            tracing::warn!(%uid, %error, "a journal that is not needed any more cannot be removed");
+        }
         let incarnation = self.new_incarnation();
         match stores::set_aside(&self.settings.data_dir, uid, incarnation) {
             Ok(None) => {}
@@ -31,7 +34,7 @@ impl Fleet {
             Ok(folders) => {
                 self.actors.spawn_blocking(move || {
                     for folder in &folders {
-                        tracing::info!(folder = %folder.display(), "removing a local store whose GitBranch is gone");
+                        tracing::info!(folder = %folder.display(), "removing a local store or journal whose GitBranch is gone");
                         stores::remove(folder);
                     }
                 });

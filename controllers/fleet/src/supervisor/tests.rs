@@ -63,6 +63,7 @@ fn order(remote: RemoteFactory) -> BranchOrder {
         provider_uid: Uid::new("provider-1").unwrap(),
         committer: Signature::default(),
         signing: None,
+        journal_key: None,
         remote_stamp: "1".to_owned(),
         remote,
     }

@@ -13,7 +13,7 @@ use super::value::{ByteSize, byte_size, duration, go_bool, name_or_empty, positi
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Git")]
 pub struct GitFlags {
-    /// Folder of the local object stores.
+    /// Folder of the local object stores and of the journals of accepted changes.
     #[arg(
         long,
         value_name = "FOLDER",

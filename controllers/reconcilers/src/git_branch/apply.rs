@@ -143,6 +143,7 @@ fn order(context: &Context, observed: &Observed, standing: &Standing) -> Option<
         provider_uid: place::uid(provider.as_ref())?,
         committer: remote_access::committer(provider),
         signing: signing::order(&context.client, observed.provider_place.as_ref()?, provider),
+        journal_key: observed.journal_key.clone().and_then(Result::ok),
         remote_stamp: access.stamp.clone(),
         remote: factory(access.endpoint.clone()),
     })

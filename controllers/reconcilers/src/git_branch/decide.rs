@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use board::{BranchView, Publication, PublicationFault};
-use crds::conditions::Reason;
+use board::{BranchView, JournalState, Publication, PublicationFault};
+use crds::conditions::{ConditionType, Reason};
 use crds::git_branch::GitBranchStatus;
 use kube::ResourceExt;
 use policy::conditions::PROGRESSING;
-use policy::{ClaimState, ConditionSet, Summary, Verdict};
+use policy::{ClaimState, ConditionSet, ConditionStatus, Summary, Verdict};
 
 use super::observe::Observed;
 use super::remote_status;
@@ -123,6 +123,7 @@ fn judge(observed: &Observed, standing: &Standing, before: &GitBranchStatus) -> 
             // The writer of a holder knows best what keeps it from publishing.
             if observed.claim == ClaimState::Holds && observed.view.is_some() {
                 writer(observed, before, &mut set);
+                journal(observed, &mut set);
             }
             set.contribute(
                 Verdict::Progressing,
@@ -134,6 +135,7 @@ fn judge(observed: &Observed, standing: &Standing, before: &GitBranchStatus) -> 
             claim(observed, candidate, &mut set);
             if observed.claim == ClaimState::Holds {
                 writer(observed, before, &mut set);
+                journal(observed, &mut set);
             }
         }
     }
@@ -236,6 +238,35 @@ fn writer(observed: &Observed, before: &GitBranchStatus, set: &mut ConditionSet)
         }
         Publication::Healthy => {}
     }
+}
+
+/// Says whether accepted changes outlive a crash. It holds nothing up: without the journal a crash would cost the
+/// authors of what is not pushed, and nothing else.
+fn journal(observed: &Observed, set: &mut ConditionSet) {
+    let state = observed.view.as_deref().map(|view| &view.journal);
+    let (status, reason, message) = match (state, &observed.journal_key) {
+        (None | Some(JournalState::Off), _) => return,
+        (Some(JournalState::Failing { since, message }), _) => (
+            ConditionStatus::False,
+            Reason::StorageUnavailable,
+            format!(
+                "since {}: {message}; changes are mirrored, but after a crash their authors would be lost",
+                times::text(*since)
+            ),
+        ),
+        (Some(JournalState::Healthy), Some(Err(problem))) => (
+            ConditionStatus::False,
+            Reason::SecretMalformed,
+            format!("changes of sensitive objects are not kept: {problem}"),
+        ),
+        (Some(JournalState::Healthy), _) => (
+            ConditionStatus::True,
+            Reason::Succeeded,
+            "accepted changes are kept on the disk until they are published".to_owned(),
+        ),
+    };
+    let shown = ConditionType::JournalWritten.as_str();
+    set.note(shown, status, reason.as_str(), message);
 }
 
 fn of_fault(fault: PublicationFault) -> (Verdict, &'static str) {

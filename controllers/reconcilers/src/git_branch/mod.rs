@@ -54,6 +54,7 @@ impl Kind for GitBranches {
             Some(question) => self.0.desk.ask(question).await?,
             None => held_before,
         };
+        observed.journal_key = observe::journal_key(&self.0, &observed.claim).await?;
         observe::writer(&self.0, &mut observed, memory);
         let decision = decide::decide(&observed, &standing, &self.0.settings);
         apply::apply(&self.0, &observed, &standing, decision, memory).await

@@ -6,12 +6,14 @@ use board::BranchView;
 use crds::{GitBranch, GitProvider};
 use model::{GitBranchKey, Millis};
 use policy::{ClaimState, Consumer};
+use sealing::JournalKey;
 
 use super::Memory;
 use super::standing::Standing;
 use crate::context::{Context, fresh_request, git_provider_of};
 use crate::convert::grants;
 use crate::failure::Failure;
+use crate::fingerprint_key::KeyFault;
 use crate::place::Place;
 use crate::proof::ProofFault;
 use crate::remote_access::{self, Access, AccessFault, Ask};
@@ -35,6 +37,8 @@ pub(super) struct Observed {
     pub(super) view: Option<Arc<BranchView>>,
     /// When `status.remote` was last written, as far as this process knows.
     pub(super) remote_written_at: Option<Millis>,
+    /// What sensitive content is kept with, or why it is not; `None` while the branch is not held.
+    pub(super) journal_key: Option<Result<JournalKey, String>>,
     /// Whether the writer that was told to end is known to have ended.
     pub(super) drained: bool,
 }
@@ -70,6 +74,7 @@ pub(super) fn objects(context: &Context, place: &Place, object: Arc<GitBranch>) 
         claim: ClaimState::Absent,
         view: None,
         remote_written_at: None,
+        journal_key: None,
         drained: false,
     }
 }
@@ -105,6 +110,22 @@ pub(super) async fn proof(
         access: Some(access),
         result: proof.result,
     }))
+}
+
+/// Gets what sensitive content of the journal is encrypted with. Without it the branch is mirrored all the same.
+pub(super) async fn journal_key(
+    context: &Context,
+    claim: &ClaimState,
+) -> Result<Option<Result<JournalKey, String>>, Failure> {
+    if *claim != ClaimState::Holds {
+        return Ok(None);
+    }
+    let own = &context.settings.namespace;
+    match context.fingerprint_key.get(&context.client, own).await {
+        Ok(key) => Ok(Some(Ok(JournalKey::derive(&key)))),
+        Err(KeyFault::Unusable(problem)) => Ok(Some(Err(problem))),
+        Err(KeyFault::Api(failure)) => Err(failure),
+    }
 }
 
 /// Looks at the writer, last of all, so that the decision is made on what it published most recently.

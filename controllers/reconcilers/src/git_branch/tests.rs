@@ -1,7 +1,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use board::{BaseView, BranchView, IntakeState, ProvedBy, Publication, PublicationFault};
+use board::{
+    BaseView, BranchView, IntakeState, JournalState, ProvedBy, Publication, PublicationFault,
+};
 use crds::{GitBranch, GitProvider};
 use model::{BranchName, CommitId, GitBranchKey, RepositoryUrl};
 use policy::ClaimState;
@@ -49,6 +51,7 @@ fn view(publication: Publication) -> BranchView {
         buffered_bytes: 0,
         publication,
         intake: IntakeState::Open,
+        journal: JournalState::Healthy,
         last_push: None,
         targets: Default::default(),
     }
@@ -88,6 +91,7 @@ fn holds() -> Observed {
         claim: ClaimState::Holds,
         view: Some(Arc::new(view(Publication::Healthy))),
         remote_written_at: None,
+        journal_key: None,
         drained: false,
     }
 }
@@ -389,4 +393,48 @@ fn a_parent_that_is_back_is_reported_until_what_was_held_is_out() {
         ..holds()
     };
     assert_eq!(outcome(&ordinary).0, "True/False/False Succeeded");
+}
+
+#[test]
+fn d33_a_journal_that_fails_is_told_and_holds_nothing_up() {
+    let journal = |observed: &Observed| {
+        let decision = decision(observed);
+        let all = decision.status.conditions;
+        let found = all.iter().find(|one| one.type_ == "JournalWritten");
+        found.map(|one| (one.status.clone(), one.reason.clone(), one.message.clone()))
+    };
+    let mut observed = holds();
+    let (status, reason, _) = journal(&observed).unwrap();
+    assert_eq!((status.as_str(), reason.as_str()), ("True", "Succeeded"));
+
+    observed.journal_key = Some(Err("the Secret is empty".to_owned()));
+    let (status, reason, message) = journal(&observed).unwrap();
+    assert_eq!(
+        (status.as_str(), reason.as_str()),
+        ("False", "SecretMalformed")
+    );
+    assert!(message.contains("the Secret is empty"), "{message}");
+
+    let mut failing = view(Publication::Healthy);
+    failing.journal = JournalState::Failing {
+        since: NOW,
+        message: "appending failed; free space".to_owned(),
+    };
+    observed.view = Some(Arc::new(failing));
+    let (status, reason, message) = journal(&observed).unwrap();
+    assert_eq!(
+        (status.as_str(), reason.as_str()),
+        ("False", "StorageUnavailable")
+    );
+    assert!(
+        message.contains("appending failed; free space"),
+        "{message}"
+    );
+    assert_eq!(
+        outcome(&observed),
+        ("True/False/False Succeeded".to_owned(), Step::Keep)
+    );
+
+    observed.view = None;
+    assert_eq!(journal(&observed), None, "no writer, no journal");
 }

@@ -3,9 +3,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use board::{
-    ApiHealth, BranchView, CollectionProgress, FolderState, IntakeState, LayoutView, Publication,
-    PublicationFault, RuleResolution, SourceView, StreamState, StreamView, TargetStreams,
-    TargetView,
+    ApiHealth, BranchView, CollectionProgress, FolderState, IntakeState, JournalState, LayoutView,
+    Publication, PublicationFault, RuleResolution, SourceView, StreamState, StreamView,
+    TargetStreams, TargetView,
 };
 use crds::{GitBranch, GitTarget, KubeProvider, WatchRule};
 use fleet::TargetEncryption;
@@ -118,6 +118,7 @@ fn branch_view(target: TargetView, publication: Publication) -> Arc<BranchView> 
         buffered_bytes: 0,
         publication,
         intake: IntakeState::Open,
+        journal: JournalState::Healthy,
         last_push: None,
         targets: BTreeMap::from([(key(), target)]),
     })

@@ -7,6 +7,7 @@ use std::time::Duration;
 use board::StreamState;
 use futures::StreamExt;
 use futures::future::BoxFuture;
+use futures::stream::FuturesOrdered;
 use model::{Change, Collection, Delivery, ServedType, Snapshot, TargetKey};
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -26,6 +27,8 @@ use crate::sink::{Handover, Sink};
 
 /// How often a watch that waits for its branch looks whether the branch takes changes in.
 const INTAKE_CHECK: Duration = Duration::from_millis(250);
+/// How many changes of one watch may wait to be accepted. A disk is synced once for all of them.
+const ON_THEIR_WAY: usize = 64;
 /// How much longer than agreed a connection may stay silent before it is taken for dead.
 const SILENCE_MARGIN: Duration = Duration::from_secs(15);
 
@@ -82,6 +85,12 @@ enum Observation {
 /// Ends the connection when it is an error, and goes on when it is not.
 type Flow<T = ()> = Result<T, Ended>;
 
+/// The session, and what it handed over that is not accepted yet.
+struct Handing {
+    session: Session,
+    on_their_way: FuturesOrdered<BoxFuture<'static, Handover>>,
+}
+
 /// Where a watch is across its connections, beside what its session knows.
 #[derive(Debug)]
 struct Course {
@@ -94,7 +103,10 @@ struct Course {
 impl<A: CollectionApi> CollectionWatch<A> {
     /// Watches until it is told to stop or its branch is gone.
     pub(crate) async fn run(self) -> WatchEnd {
-        let mut session = Session::new(Arc::clone(&self.served));
+        let mut handing = Handing {
+            session: Session::new(Arc::clone(&self.served)),
+            on_their_way: FuturesOrdered::new(),
+        };
         let mut course = Course {
             observation: Observation::InitialEvents,
             recovery: Recovery::Replay,
@@ -102,12 +114,17 @@ impl<A: CollectionApi> CollectionWatch<A> {
         };
         loop {
             let opened_at = Instant::now();
-            let resumed = session.opening() != Opening::Replay;
-            let Err(ended) = self.attend(&mut session, &course).await;
+            let resumed = handing.session.opening() != Opening::Replay;
+            let Err(mut ended) = self.attend(&mut handing, &course).await;
+            // Where the next stream begins depends on what is accepted.
+            if let Err(end) = self.all_accepted(&mut handing).await {
+                ended = end;
+            }
+            let session = &mut handing.session;
             let lasted = opened_at.elapsed();
             course.attempt += 1;
             course.recovery = Recovery::Replay;
-            let wait = match self.settle(&mut session, &mut course, ended, resumed, lasted) {
+            let wait = match self.settle(session, &mut course, ended, resumed, lasted) {
                 Ok(wait) => wait,
                 Err(end) => return end,
             };
@@ -188,41 +205,41 @@ impl<A: CollectionApi> CollectionWatch<A> {
     }
 
     /// Opens one stream and works through it until it ends.
-    async fn attend(&self, session: &mut Session, course: &Course) -> Flow<Infallible> {
+    async fn attend(&self, handing: &mut Handing, course: &Course) -> Flow<Infallible> {
         let started = Instant::now();
-        match (session.opening(), course.observation) {
+        match (handing.session.opening(), course.observation) {
             (Opening::Resume { .. }, _) => self.metrics.recovered(Recovery::CursorResume),
             (Opening::Replay, Observation::InitialEvents) => {
                 self.metrics.recovered(course.recovery);
             }
             (Opening::Replay, Observation::List) => {
                 self.metrics.recovered(Recovery::ListFallback);
-                self.observe_by_list(session, started).await?;
+                self.observe_by_list(handing, started).await?;
             }
         }
-        let opening = session.opening();
+        let opening = handing.session.opening();
         let mut stream = self.answer(self.api.watch(opening.clone())).await?;
         match opening {
             Opening::Replay => self.progress.replaying(0),
             Opening::Resume { .. } => self.progress.streaming(),
         }
         loop {
-            let event = self.next(&mut stream).await?;
+            let event = self.next(&mut stream, handing).await?;
             let began = Instant::now();
-            self.handle(session, event, started).await?;
+            self.handle(handing, event, started).await?;
             self.metrics.handled(began.elapsed());
         }
     }
 
     /// Reads the whole collection page by page, as if its objects were initial events. The stream that is
     /// opened next goes on from the version of the list, so nothing that happens meanwhile is missed.
-    async fn observe_by_list(&self, session: &mut Session, started: Instant) -> Flow {
+    async fn observe_by_list(&self, handing: &mut Handing, started: Instant) -> Flow {
         self.progress.replaying(0);
         let mut after = None;
         loop {
             let page = self.answer(self.api.list(after)).await?;
             for object in page.objects {
-                self.handle(session, WatchEvent::Added(object), started)
+                self.handle(handing, WatchEvent::Added(object), started)
                     .await?;
             }
             let Some(next) = page.next else {
@@ -230,7 +247,7 @@ impl<A: CollectionApi> CollectionWatch<A> {
                     resource_version: page.resource_version,
                     ends_initial_events: true,
                 };
-                return self.handle(session, end, started).await;
+                return self.handle(handing, end, started).await;
             };
             after = Some(next);
         }
@@ -250,42 +267,48 @@ impl<A: CollectionApi> CollectionWatch<A> {
 
     /// Reads the next event. What the stream still holds is read before a resync is looked at, because a
     /// removal that was not read is no observed removal any more.
-    async fn next(&self, stream: &mut EventStream) -> Flow<WatchEvent> {
+    async fn next(&self, stream: &mut EventStream, handing: &mut Handing) -> Flow<WatchEvent> {
         let silence = self.settings.session_limit + SILENCE_MARGIN;
-        tokio::select! {
-            biased;
-            () = self.cancel.cancelled() => Err(Ended::ForGood(WatchEnd::Stopped)),
-            event = tokio::time::timeout(silence, stream.next()) => match event {
-                Ok(Some(event)) => Ok(event?),
-                Ok(None) => Err(Ended::Closed),
-                Err(_) => Err(Fault::unavailable("the connection to the API server went silent").into()),
-            },
-            () = self.resync.notified() => Err(Ended::ResyncWanted),
+        loop {
+            tokio::select! {
+                biased;
+                () = self.cancel.cancelled() => return Err(Ended::ForGood(WatchEnd::Stopped)),
+                Some(handed) = handing.on_their_way.next() => {
+                    self.conclude(&mut handing.session, handed)?;
+                }
+                event = tokio::time::timeout(silence, stream.next()) => return match event {
+                    Ok(Some(event)) => Ok(event?),
+                    Ok(None) => Err(Ended::Closed),
+                    Err(_) => Err(Fault::unavailable("the connection to the API server went silent").into()),
+                },
+                () = self.resync.notified() => return Err(Ended::ResyncWanted),
+            }
         }
     }
 
-    async fn handle(&self, session: &mut Session, event: WatchEvent, started: Instant) -> Flow {
-        match session.on_event(event) {
+    async fn handle(&self, handing: &mut Handing, event: WatchEvent, started: Instant) -> Flow {
+        match handing.session.on_event(event) {
             Step::Collected { received } => self.progress.replaying(received),
             Step::Skipped(skip) => self.metrics.event(outcome(skip)),
-            Step::Deliver(change, receipt) => self.deliver(session, change, receipt).await?,
+            Step::Deliver(change, receipt) => self.deliver(handing, change, receipt).await?,
             Step::Snapshot {
                 set,
                 resource_version,
                 receipt,
             } => {
-                self.deliver_snapshot(session, set, resource_version, receipt)
+                self.deliver_snapshot(&mut handing.session, set, resource_version, receipt)
                     .await?;
                 self.metrics.replayed(started.elapsed());
-                while let Some((change, receipt)) = session.next_deferred() {
-                    self.deliver(session, change, receipt).await?;
+                while let Some((change, receipt)) = handing.session.next_deferred() {
+                    self.deliver(handing, change, receipt).await?;
                 }
             }
         }
         Ok(())
     }
 
-    async fn deliver(&self, session: &mut Session, change: Change, receipt: Receipt) -> Flow {
+    /// Hands a change over, and reads on before it is accepted unless too many are on their way.
+    async fn deliver(&self, handing: &mut Handing, change: Change, receipt: Receipt) -> Flow {
         let author = self.author.author(&change);
         let delivery = Delivery {
             target: self.target.clone(),
@@ -293,8 +316,37 @@ impl<A: CollectionApi> CollectionWatch<A> {
             change,
             author,
         };
-        self.hand_over(self.sink.offer(delivery)).await?;
-        session.accepted(receipt);
+        let acceptance = self.hand_over(self.sink.enqueue(delivery)).await?;
+        handing.session.handed_over(receipt);
+        handing.on_their_way.push_back(acceptance.0);
+        if handing.on_their_way.len() >= ON_THEIR_WAY {
+            self.oldest_accepted(handing).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until everything that was handed over is accepted.
+    async fn all_accepted(&self, handing: &mut Handing) -> Flow {
+        while !handing.on_their_way.is_empty() {
+            self.oldest_accepted(handing).await?;
+        }
+        Ok(())
+    }
+
+    async fn oldest_accepted(&self, handing: &mut Handing) -> Flow {
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => Err(Ended::ForGood(WatchEnd::Stopped)),
+            Some(handed) = handing.on_their_way.next() => {
+                self.conclude(&mut handing.session, handed)
+            }
+            else => Ok(()),
+        }
+    }
+
+    fn conclude(&self, session: &mut Session, handed: Handover) -> Flow {
+        self.check(handed)?;
+        session.accepted_one();
         self.metrics.event(EventOutcome::Routed);
         Ok(())
     }
@@ -321,7 +373,8 @@ impl<A: CollectionApi> CollectionWatch<A> {
             protected: set.protected,
             resource_version,
         };
-        self.hand_over(self.sink.snapshot(snapshot)).await?;
+        let handed = self.hand_over(self.sink.snapshot(snapshot)).await?;
+        self.check(handed)?;
         session.accepted(receipt);
         self.progress.snapshot(left_out);
         self.progress.streaming();
@@ -329,7 +382,7 @@ impl<A: CollectionApi> CollectionWatch<A> {
     }
 
     /// Waits until the sink has taken something, and shows when it takes nothing at all.
-    async fn hand_over(&self, mut handover: BoxFuture<'_, Handover>) -> Flow {
+    async fn hand_over<T>(&self, mut handover: BoxFuture<'_, T>) -> Flow<T> {
         let before = self.progress.state();
         let mut check = tokio::time::interval(INTAKE_CHECK);
         let handed = loop {
@@ -346,6 +399,10 @@ impl<A: CollectionApi> CollectionWatch<A> {
             }
         };
         self.progress.set(before);
+        Ok(handed)
+    }
+
+    fn check(&self, handed: Handover) -> Flow {
         match handed {
             Handover::Accepted => Ok(()),
             Handover::Closed => {

@@ -13,7 +13,7 @@ use model::{
     ServedType, Snapshot, TargetKey, TypeId,
 };
 use serde_json::{Map, Value, json};
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -25,7 +25,7 @@ use super::session::{Opening, WatchEvent};
 use crate::fault::Fault;
 use crate::metrics::Metrics;
 use crate::settings::Settings;
-use crate::sink::{Handover, Sink};
+use crate::sink::{Acceptance, Handover, Sink};
 
 /// How one request is answered.
 enum Answer {
@@ -96,6 +96,8 @@ struct Branch {
     paused: AtomicBool,
     resumed: Notify,
     closed: AtomicBool,
+    /// Changes that are enqueued and not accepted; `None` accepts at once.
+    waiting: Mutex<Option<Vec<oneshot::Sender<()>>>>,
 }
 
 impl Branch {
@@ -119,6 +121,23 @@ impl Sink for Branch {
             Change::Remove { .. } => format!("DELETE {id}"),
         };
         self.take(what).boxed()
+    }
+
+    fn enqueue(&self, delivery: Delivery) -> BoxFuture<'_, Acceptance> {
+        async move {
+            let handed = self.offer(delivery).await;
+            let mut waiting = self.waiting.lock().unwrap();
+            let Some(waiting) = waiting.as_mut() else {
+                return Acceptance::of(future::ready(handed));
+            };
+            let (accept, accepted) = oneshot::channel();
+            waiting.push(accept);
+            Acceptance::of(async move {
+                accepted.await.unwrap();
+                handed
+            })
+        }
+        .boxed()
     }
 
     fn snapshot(&self, snapshot: Snapshot) -> BoxFuture<'_, Handover> {
@@ -163,6 +182,7 @@ impl Bench {
             paused: AtomicBool::new(false),
             resumed: Notify::new(),
             closed: AtomicBool::new(false),
+            waiting: Mutex::new(None),
         });
         let namespace = Namespace::new("a").unwrap();
         let type_id = TypeId::new("", "configmaps");
@@ -304,6 +324,32 @@ async fn a_stream_that_ends_goes_on_where_it_was() {
     assert_eq!(bench.api.requests(), ["replay", "resume 4", "resume 5"]);
     assert_eq!(bench.counted("watch_recovery_total", "cursor_resume"), 2.0);
     assert_eq!(bench.counted("watch_events_total", "routed"), 3.0);
+    assert_eq!(bench.stopped().await, WatchEnd::Stopped);
+}
+
+#[tokio::test(start_paused = true)]
+async fn d33_a_watch_reads_on_before_acceptance_and_resumes_only_after_it() {
+    let mut bench = Bench::start([
+        Answer::Closing(vec![end(3), added("a", 4), added("b", 5)]),
+        Answer::Stream(Vec::new()),
+    ]);
+    *bench.branch.waiting.lock().unwrap() = Some(Vec::new());
+    assert_eq!(bench.told().await, "snapshot [] at 3");
+    assert_eq!(bench.told().await, "CREATE a");
+    assert_eq!(bench.told().await, "CREATE b");
+    // Longer than any wait before a stream is opened again; the clock of this test stands still otherwise.
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    assert_eq!(bench.api.requests(), ["replay"], "nothing is accepted yet");
+    assert_eq!(bench.counted("watch_events_total", "routed"), 0.0);
+    let waiting = bench.branch.waiting.lock().unwrap().take().unwrap();
+    assert_eq!(waiting.len(), 2);
+    for accept in waiting {
+        accept.send(()).unwrap();
+    }
+    bench.state(|state| *state == StreamState::Streaming).await;
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    assert_eq!(bench.api.requests()[..2], ["replay", "resume 5"]);
+    assert_eq!(bench.counted("watch_events_total", "routed"), 2.0);
     assert_eq!(bench.stopped().await, WatchEnd::Stopped);
 }
 

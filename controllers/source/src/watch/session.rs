@@ -69,7 +69,7 @@ pub(crate) enum Skip {
     Bookmark,
 }
 
-/// Proof that something was accepted, once it is given back. At most one is out at any time.
+/// What moves the session on once it is given back. At most one is out at any time.
 #[derive(Debug)]
 pub(crate) struct Receipt(Accepted);
 
@@ -97,12 +97,19 @@ pub(crate) struct Session {
     /// Removals that were seen among the initial events, to be handed over behind the snapshot.
     deferred: VecDeque<SeenRemoval>,
     receipt_is_out: bool,
+    /// How many changes are handed over and not accepted yet.
+    unaccepted: usize,
 }
 
 #[derive(Debug)]
 enum Phase {
     Replaying(Replay),
-    Live { cursor: String },
+    Live {
+        /// Everything up to here is accepted.
+        cursor: String,
+        /// Everything up to here is handed over.
+        reached: String,
+    },
 }
 
 impl Session {
@@ -114,6 +121,7 @@ impl Session {
             memory: Memory::default(),
             deferred: VecDeque::new(),
             receipt_is_out: false,
+            unaccepted: 0,
         }
     }
 
@@ -121,8 +129,8 @@ impl Session {
     pub(crate) fn opening(&self) -> Opening {
         match &self.phase {
             Phase::Replaying(_) => Opening::Replay,
-            Phase::Live { cursor } if cursor.is_empty() => Opening::Replay,
-            Phase::Live { cursor } => Opening::Resume {
+            Phase::Live { cursor, .. } if cursor.is_empty() => Opening::Replay,
+            Phase::Live { cursor, .. } => Opening::Resume {
                 resource_version: cursor.clone(),
             },
         }
@@ -198,9 +206,23 @@ impl Session {
         Some((change, receipt))
     }
 
-    /// Moves past what was handed over.
+    /// Moves past what was handed over and is accepted.
     pub(crate) fn accepted(&mut self, receipt: Receipt) {
+        self.handed_over(receipt);
+        self.accepted_one();
+    }
+
+    /// Says that the oldest of what was handed over is accepted. The cursor follows once all of it is.
+    pub(crate) fn accepted_one(&mut self) {
+        self.unaccepted = self.unaccepted.saturating_sub(1);
+        self.follow();
+    }
+
+    /// Remembers what was handed over, so that the next event is compared with it. The cursor stays where it is until
+    /// it is accepted.
+    pub(crate) fn handed_over(&mut self, receipt: Receipt) {
         self.receipt_is_out = false;
+        self.unaccepted += 1;
         match receipt.0 {
             Accepted::Change {
                 id,
@@ -220,7 +242,8 @@ impl Session {
                 self.memory = memory;
                 self.deferred = removals.into();
                 self.phase = Phase::Live {
-                    cursor: resource_version,
+                    cursor: resource_version.clone(),
+                    reached: resource_version,
                 };
             }
         }
@@ -336,10 +359,19 @@ impl Session {
     }
 
     fn advance(&mut self, resource_version: String) {
-        if let Phase::Live { cursor } = &mut self.phase
+        if let Phase::Live { reached, .. } = &mut self.phase
             && !resource_version.is_empty()
         {
-            *cursor = resource_version;
+            *reached = resource_version;
+        }
+        self.follow();
+    }
+
+    fn follow(&mut self) {
+        if let Phase::Live { cursor, reached } = &mut self.phase
+            && self.unaccepted == 0
+        {
+            cursor.clone_from(reached);
         }
     }
 }

@@ -364,6 +364,27 @@ fn the_cursor_waits_for_the_acceptance() {
 }
 
 #[test]
+fn d33_several_changes_may_be_on_their_way_and_the_cursor_passes_none_of_them() {
+    let mut session = Played::live(&["a@1 x"]).0;
+    let from = |version: &str| Opening::Resume {
+        resource_version: version.to_owned(),
+    };
+    for event in [modified("a@101 y"), modified("b@102 y")] {
+        let Step::Deliver(_, receipt) = session.on_event(event) else {
+            panic!("not delivered");
+        };
+        session.handed_over(receipt);
+    }
+    let step = session.on_event(modified("a@103 y"));
+    assert!(matches!(step, Step::Skipped(Skip::Unchanged)), "{step:?}");
+    assert_eq!(session.opening(), from("100"));
+    session.accepted_one();
+    assert_eq!(session.opening(), from("100"));
+    session.accepted_one();
+    assert_eq!(session.opening(), from("103"));
+}
+
+#[test]
 fn a_snapshot_that_was_not_accepted_is_observed_again() {
     let mut session = Played::new().0;
     session.on_event(added("a@1 x"));

@@ -15,6 +15,8 @@ const CASES: &str = "10000";
 const FUZZ_SECONDS: &str = "600";
 /// How many kill series are run, each with a seed of its own.
 const SERIES: u64 = 4;
+/// How often the branch writer is killed; the ordinary run does it less often.
+const JOURNAL_KILLS: &str = "200";
 /// How long the operator is used in one go; the ordinary run does it for a shorter time.
 const SOAK_SECONDS: &str = "600";
 /// How long two people push while objects change; the ordinary run does it for a shorter time.
@@ -83,6 +85,19 @@ pub(super) fn kills(tally: &mut Tally) -> Result<()> {
         super::count(&mut command, tally)?;
     }
     Ok(())
+}
+
+/// Kills a branch writer with its store and its journal two hundred times, with a new seed that it prints, and has
+/// `strace` show that it syncs before it accepts.
+pub(super) fn journal(tally: &mut Tally) -> Result<()> {
+    let mut command = cargo();
+    command
+        .args(["test", "--workspace", "--test", "writer"])
+        .args(["--", "--nocapture", "kills::", "trace::"])
+        .env("JOURNAL_TRACE", "1")
+        .env("JOURNAL_KILLS", JOURNAL_KILLS)
+        .env("JOURNAL_SEED", seconds_since_1970()?.to_string());
+    super::count(&mut command, tally)
 }
 
 /// Uses the operator for ten minutes, with a new seed that it prints, and looks whether it grows.

@@ -73,6 +73,7 @@ fn run_stages(arguments: &Arguments, report: &mut Report) {
         report.stage("fuzz", long::fuzz);
         report.stage("kills", long::kills);
         report.stage("contention", long::contention);
+        report.stage("journal", long::journal);
         report.stage("soak", long::soak);
         report.stage("licences", |_| long::licences());
     }

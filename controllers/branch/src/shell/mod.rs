@@ -1,5 +1,8 @@
-//! Runs the machine: inbox, clock, timers, the Git job. No decisions.
+//! Runs the machine: inbox, clock, timers, the Git job, the journal. No decisions.
 
+mod desk;
+
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -12,10 +15,12 @@ use tokio_util::sync::CancellationToken;
 use crate::cycle::{CycleOutcome, CycleRequest, Workshop};
 use crate::effect::{Effect, Occurrence};
 use crate::handle::{BranchHandle, Envelope, LIFECYCLE_ROOM, Letter, PAYLOAD_ROOM};
-use crate::message::{BranchMessage, Event};
+use crate::journal::Journal;
+use crate::message::{Accepted, BranchMessage, Event};
 use crate::metrics::BranchMetrics;
 use crate::record::{Line, Recorder, effects_without_content, without_content};
 use crate::state::{BranchIdentity, BranchState, Settings};
+use desk::{Batch, Desk};
 
 /// Tells the time. Tests move it by hand.
 pub trait Clock: Send + Sync {
@@ -58,6 +63,12 @@ pub struct BranchActor {
     /// A way to the remote that waits for the running job to end.
     next_remote: Option<Box<dyn repository::Remote>>,
     inbox: mpsc::Receiver<Envelope>,
+    /// What the inbox held and nobody has opened.
+    waiting: VecDeque<Envelope>,
+    /// What is fed once nothing waits any more. From then on nothing is taken in.
+    last: Option<Event>,
+    takes_in: bool,
+    desk: Desk,
     intake: watch::Sender<IntakeState>,
     publisher: Publisher<BranchView>,
     clock: Arc<dyn Clock>,
@@ -80,6 +91,8 @@ pub struct Surroundings {
     pub metrics: BranchMetrics,
     /// Where steps are written down, if anywhere.
     pub recorder: Option<Recorder>,
+    /// Where accepted writes are kept until they are settled, if anywhere.
+    pub journal: Option<Box<dyn Journal>>,
     /// Makes a new workshop after a job broke down and took the old one with it.
     pub spare: Box<dyn Fn() -> Option<Workshop> + Send>,
 }
@@ -101,6 +114,12 @@ impl BranchActor {
                 committer: committer.clone(),
             });
         }
+        let desk = Desk::new(
+            around.journal,
+            identity.key.clone(),
+            Arc::clone(&around.clock),
+            around.metrics.clone(),
+        );
         let state = BranchState::new(identity, settings, committer);
         let (sender, inbox) = mpsc::channel(PAYLOAD_ROOM + LIFECYCLE_ROOM);
         let (intake, intake_reader) = watch::channel(IntakeState::Open);
@@ -117,6 +136,10 @@ impl BranchActor {
             workshop: Some(workshop),
             next_remote: None,
             inbox,
+            waiting: VecDeque::new(),
+            last: None,
+            takes_in: true,
+            desk,
             intake,
             publisher,
             clock: around.clock,
@@ -134,67 +157,131 @@ impl BranchActor {
     /// Returns how many writes could not be published.
     pub async fn run(mut self, shutdown: CancellationToken) -> usize {
         let mut asked = false;
-        // The first step makes the machine look at the remote before anybody sends anything.
-        let mut ended = self.feed(Event::Deadline);
+        let mut ended = match self.desk.recover().await {
+            Some(event) => self.feed(event),
+            None => self.feed(Event::Deadline),
+        };
         while ended.is_none() {
-            let events = tokio::select! { biased;
+            let batch = tokio::select! { biased;
                 () = shutdown.cancelled(), if !asked => {
                     asked = true;
-                    self.wind_down(Event::ShutDown)
+                    self.wind_down(Event::ShutDown);
+                    Batch::default()
                 }
                 () = std::future::ready(()), if self.cannot_start => {
                     self.cannot_start = false;
-                    vec![Event::CycleLost]
+                    Event::CycleLost.into()
                 }
-                outcome = join(&mut self.job), if self.job.is_some() => vec![self.take_back(outcome)],
-                envelope = self.inbox.recv(), if !self.inbox.is_closed() => match envelope {
-                    Some(envelope) => self.open(envelope),
-                    // Everybody let go of the handle: nothing more will come.
-                    None => self.wind_down(Event::ShutDown),
-                },
-                () = sleep_until(self.state.next_deadline(), self.clock.as_ref()) => vec![Event::Deadline],
+                outcome = join(&mut self.job), if self.job.is_some() => self.take_back(outcome).into(),
+                batch = self.desk.next(self.clock.as_ref()) => batch,
+                () = std::future::ready(()), if self.can_take_waiting() => self.take_waiting(),
+                envelope = self.inbox.recv(), if self.takes_in && !self.desk.is_busy() => {
+                    self.receive(envelope);
+                    Batch::default()
+                }
+                () = sleep_until(self.state.next_deadline(), self.clock.as_ref()) => {
+                    Event::Deadline.into()
+                }
             };
-            for event in events {
+            for event in batch.events {
                 ended = ended.or(self.feed(event));
             }
+            for taken in batch.taken {
+                // Whoever handed it over may have stopped waiting.
+                let _gone = taken.send(());
+            }
+            self.publish();
         }
+        self.desk.close().await;
         ended.unwrap_or_default()
     }
 
-    /// Takes nothing more in. What was handed over before is served first, because whoever handed it over was
-    /// told that it is taken.
-    fn wind_down(&mut self, last: Event) -> Vec<Event> {
+    /// Takes nothing more in. What was handed over before is served first, and the event last of all.
+    fn wind_down(&mut self, last: Event) {
         self.inbox.close();
-        let mut events = Vec::new();
+        self.takes_in = false;
         while let Ok(envelope) = self.inbox.try_recv() {
-            events.push(self.read(envelope));
+            self.waiting.push_back(envelope);
         }
-        events.push(last);
-        events
+        // A process that stops does not wait for a branch that is given up.
+        self.last = Some(last);
     }
 
-    fn open(&mut self, envelope: Envelope) -> Vec<Event> {
-        match self.read(envelope) {
-            retire @ Event::Received {
-                message: BranchMessage::Retire,
-                ..
-            } => self.wind_down(retire),
-            event => vec![event],
+    /// Notes what the inbox holds, in order.
+    fn receive(&mut self, envelope: Option<Envelope>) {
+        let Some(envelope) = envelope else {
+            // Everybody let go of the handle: nothing more will come.
+            return self.wind_down(Event::ShutDown);
+        };
+        self.waiting.push_back(envelope);
+        while let Ok(envelope) = self.inbox.try_recv() {
+            self.waiting.push_back(envelope);
         }
     }
 
-    fn read(&mut self, envelope: Envelope) -> Event {
-        let arrived = envelope.arrived;
-        match envelope.letter {
-            Letter::Message(message) => Event::Received { arrived, message },
-            Letter::Remote(remote) => {
-                self.next_remote = Some(remote);
-                Event::Received {
-                    arrived,
-                    message: BranchMessage::CredentialChanged,
-                }
+    fn can_take_waiting(&self) -> bool {
+        !self.desk.is_busy() && (!self.waiting.is_empty() || self.last.is_some())
+    }
+
+    /// Takes what waits, as much of it as the disk is written for at once. Returns what needs no disk.
+    fn take_waiting(&mut self) -> Batch {
+        let mut batch = Batch::default();
+        while let Some(envelope) = self.waiting.pop_front() {
+            // The folder of a target has to be known before a change for it is written down.
+            let is_settings = matches!(
+                envelope.letter,
+                Letter::Message(BranchMessage::ConfigureTarget(_))
+            );
+            if is_settings && batch.has_deliveries() {
+                self.waiting.push_front(envelope);
+                break;
+            }
+            self.put(envelope, &mut batch);
+            if is_settings {
+                break;
             }
         }
+        let ready = if batch.has_deliveries() {
+            self.desk.write(batch)
+        } else {
+            Some(batch)
+        };
+        let mut ready = ready.unwrap_or_default();
+        if self.waiting.is_empty() && !self.desk.is_busy() {
+            ready.events.extend(self.last.take());
+        }
+        ready
+    }
+
+    fn put(&mut self, envelope: Envelope, batch: &mut Batch) {
+        let arrived = envelope.arrived;
+        let message = match envelope.letter {
+            Letter::Delivery(delivery) => {
+                let folder = self.state.folder_of(&delivery.target);
+                batch.folders.push(folder);
+                let number = self.desk.number();
+                let delivery = *delivery;
+                BranchMessage::Deliver(Box::new(Accepted { number, delivery }))
+            }
+            Letter::Message(message) => message,
+            Letter::Remote(remote) => {
+                self.next_remote = Some(remote);
+                BranchMessage::CredentialChanged
+            }
+        };
+        let event = Event::Received { arrived, message };
+        if matches!(
+            event,
+            Event::Received {
+                message: BranchMessage::Retire,
+                ..
+            }
+        ) {
+            return self.wind_down(event);
+        }
+        batch.events.push(event);
+        batch.taken.extend(envelope.taken);
+        batch.room.extend(envelope.room);
     }
 
     fn feed(&mut self, event: Event) -> Option<usize> {
@@ -215,6 +302,7 @@ impl BranchActor {
             match effect {
                 Effect::RunCycle(request) => self.start(*request),
                 Effect::Announce(occurrence) => self.announce(*occurrence),
+                Effect::Settle(settled) => self.desk.settle(settled),
                 Effect::Stopped { unpublished } => ended = Some(unpublished),
             }
         }
@@ -223,8 +311,13 @@ impl BranchActor {
             *current = self.state.intake();
             changed
         });
-        self.publisher.set(self.state.view());
         ended
+    }
+
+    fn publish(&self) {
+        let mut view = self.state.view();
+        view.journal = self.desk.state().clone();
+        self.publisher.set(view);
     }
 
     fn start(&mut self, request: CycleRequest) {
@@ -235,6 +328,9 @@ impl BranchActor {
         };
         if let Some(remote) = self.next_remote.take() {
             workshop.use_remote(remote);
+        }
+        if let Some(ledger) = self.desk.ledger() {
+            workshop.use_ledger(ledger);
         }
         let metrics = self.metrics.clone();
         self.job = Some(tokio::task::spawn_blocking(move || {
