@@ -19,11 +19,11 @@ use model::CommitId;
 use repository::{
     Attempt, Endpoint, Limits, ObjectFormat, PushOutcome, PushRequest, Remote, RemoteError, Store,
 };
-use support::relay::{Fate, Relay, answer};
 use support::{
     Bench, assert_landed, attempt, branch, commit_id, endpoint, remove, request, tip_of, write,
 };
 use testkit::GitServer;
+use testkit::relay::{Fate, Relay, answer};
 
 const HOOK: &str = "#!/bin/sh\n";
 /// Lets a hook change refs while the objects of a push are not taken in yet.

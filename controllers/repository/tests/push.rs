@@ -13,11 +13,11 @@ use std::time::Duration;
 
 use model::CommitId;
 use repository::{Attempt, Endpoint, Limits, PushOutcome, PushRequest, Remote, RemoteError};
-use support::relay::{Fate, Relay, answer};
 use support::{
     Bench, assert_landed, attempt, branch, commit_id, content, endpoint, folder, remove, request,
     text, write,
 };
+use testkit::relay::{Fate, Relay, answer};
 
 #[test]
 fn a_commit_lands_and_the_next_builds_on_it() {

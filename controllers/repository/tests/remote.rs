@@ -13,8 +13,8 @@ use repository::{
     Credential, DefaultBranch, Endpoint, Head, Limits, ObjectFormat, Remote, RemoteError, Retry,
     Store, TlsTrust,
 };
-use support::relay::{Fate, Relay, answer};
 use support::{Bench, branch, commit_id, content, endpoint, folder, tip_of};
+use testkit::relay::{Fate, Relay, answer};
 use testkit::{Access, GitServer};
 
 /// Gives the endpoint another credential.

@@ -159,7 +159,11 @@ impl<C: Cluster> Stage<C> {
 
     /// Applies the objects of one mirror: the ConfigMaps of one namespace into one folder of `main`.
     pub fn apply_mirror(&self, setting: &Setting) -> Result<()> {
-        let url = self.git.url(REPOSITORY);
+        self.apply_mirror_of(setting, &self.git.url(REPOSITORY))
+    }
+
+    /// Applies the objects of one mirror, with another way to the repository.
+    pub fn apply_mirror_of(&self, setting: &Setting, url: &str) -> Result<()> {
         let (user, password, idle, prune) = (
             GIT_USER,
             GIT_PASSWORD,

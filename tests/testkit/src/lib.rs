@@ -21,6 +21,7 @@ pub mod kubeconfig;
 pub mod kubectl;
 pub mod pki;
 pub mod ports;
+pub mod relay;
 pub mod tools;
 pub mod usage;
 pub mod wait;

@@ -1,7 +1,6 @@
 //! What the tests of this crate share: a real Git server, a store, and short ways to say what happens.
 #![allow(dead_code, reason = "each test file uses a part")]
 
-pub(crate) mod relay;
 pub(crate) mod ssh;
 
 use std::sync::Arc;

@@ -32,4 +32,5 @@ mod soak;
 mod ssh;
 mod verbs;
 mod views;
+mod wire;
 mod worded;

@@ -19,6 +19,8 @@ const SERIES: u64 = 4;
 const JOURNAL_KILLS: &str = "200";
 /// How long the operator is used in one go; the ordinary run does it for a shorter time.
 const SOAK_SECONDS: &str = "600";
+/// How many requests are spoiled; the ordinary run does it for fewer.
+const WIRE_FAULTS: &str = "40";
 /// How long two people push while objects change; the ordinary run does it for a shorter time.
 const CONTENTION_SECONDS: &str = "120";
 /// How many cases of each row of the contract are judged.
@@ -106,6 +108,15 @@ pub(super) fn soak(tally: &mut Tally) -> Result<()> {
     command
         .env("SOAK_SECONDS", SOAK_SECONDS)
         .env("SOAK_SEED", seconds_since_1970()?.to_string());
+    super::count(&mut command, tally)
+}
+
+/// Spoils more requests on the way to the Git host, with a new seed that it prints.
+pub(super) fn wire(tally: &mut Tally) -> Result<()> {
+    let mut command = product("wire::b002");
+    command
+        .env("WIRE_FAULTS", WIRE_FAULTS)
+        .env("WIRE_SEED", seconds_since_1970()?.to_string());
     super::count(&mut command, tally)
 }
 

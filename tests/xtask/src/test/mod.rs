@@ -72,6 +72,7 @@ fn run_stages(arguments: &Arguments, report: &mut Report) {
         report.stage("kustomize", long::kustomize);
         report.stage("fuzz", long::fuzz);
         report.stage("kills", long::kills);
+        report.stage("wire", long::wire);
         report.stage("contention", long::contention);
         report.stage("journal", long::journal);
         report.stage("soak", long::soak);

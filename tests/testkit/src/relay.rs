@@ -1,5 +1,10 @@
-//! Stands between client and server and spoils what passes: the faults that a real server cannot be made
+//! Stands between an HTTP client and its server and spoils what passes: the faults that a real server cannot be made
 //! to produce.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a relay is a part of a test, which ends at the first surprise"
+)]
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,7 +14,7 @@ use std::thread::{self, JoinHandle};
 
 /// What happens to one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub enum Fate {
     /// It passes.
     Pass,
     /// It is answered with these bytes and never reaches the server.
@@ -26,7 +31,7 @@ pub(crate) enum Fate {
 type Choose = dyn Fn(&str) -> Fate + Send + Sync;
 
 /// A relay that serves until it is dropped.
-pub(crate) struct Relay {
+pub struct Relay {
     address: SocketAddr,
     seen: Arc<Mutex<Vec<String>>>,
     stop: Arc<AtomicBool>,
@@ -36,7 +41,7 @@ pub(crate) struct Relay {
 
 impl Relay {
     /// Starts a relay to `target`; every request's head is kept.
-    pub(crate) fn start(
+    pub fn start(
         target: SocketAddr,
         choose: impl Fn(&str) -> Fate + Send + Sync + 'static,
     ) -> Self {
@@ -72,17 +77,17 @@ impl Relay {
     }
 
     /// Takes this header out of every request from now on.
-    pub(crate) fn without(self, header: &'static str) -> Self {
+    pub fn without(self, header: &'static str) -> Self {
         *self.dropped_header.lock().unwrap() = Some(header);
         self
     }
 
-    pub(crate) fn url(&self, path: &str) -> String {
+    pub fn url(&self, path: &str) -> String {
         format!("http://{}/{path}", self.address)
     }
 
     /// Returns the heads of the requests so far.
-    pub(crate) fn seen(&self) -> Vec<String> {
+    pub fn seen(&self) -> Vec<String> {
         self.seen.lock().unwrap().clone()
     }
 }
@@ -186,7 +191,7 @@ fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
 }
 
 /// Builds an answer.
-pub(crate) fn answer(status: &str, headers: &[(&str, &str)], body: &str) -> String {
+pub fn answer(status: &str, headers: &[(&str, &str)], body: &str) -> String {
     let mut text = format!("HTTP/1.1 {status}\r\n");
     for (name, value) in headers {
         text.push_str(&format!("{name}: {value}\r\n"));
