@@ -27,7 +27,7 @@ use model::{
 };
 use repository::{
     Advertisement, Attempt, CommitText, Head, ObjectFormat, Pack, PushOutcome, PushRequest, Remote,
-    RemoteError, Store, TreeEdit,
+    RemoteError, SigningKey, Store, TreeEdit,
 };
 use sealing::{NewIdentity, SealedDocument};
 use tempfile::TempDir;
@@ -173,13 +173,20 @@ impl Catalogs for NoCatalog {
     }
 }
 
+/// What commits are signed with, or why they cannot be.
+type Signing = Option<Result<Arc<SigningKey>, String>>;
+
 /// The same keys for every target, and they can be taken away.
 #[derive(Clone, Default)]
-struct Keys(Arc<Mutex<Option<Arc<Encryption>>>>);
+struct Keys(Arc<Mutex<Option<Arc<Encryption>>>>, Arc<Mutex<Signing>>);
 
 impl Keyring for Keys {
     fn encryption(&self, _: &TargetKey) -> Option<Arc<Encryption>> {
         self.0.lock().unwrap().clone()
+    }
+
+    fn signing(&self) -> Result<Option<Arc<SigningKey>>, String> {
+        self.1.lock().unwrap().clone().transpose()
     }
 }
 
@@ -363,6 +370,32 @@ fn request(targets: &[&Arc<TargetConfig>], drafts: Vec<Arc<Draft>>) -> CycleRequ
         pending: Vec::new(),
         drafts,
     }
+}
+
+#[test]
+fn a_commit_that_is_to_be_signed_is_not_made_without_its_key() {
+    let mut scene = Scene::with_document();
+    let apps = target("apps");
+    let asked = || request(&[&apps], vec![draft(1, &apps, upsert("x", "2"))]);
+    let no_key = "the Secret is gone".to_owned();
+    *scene.keyring.1.lock().unwrap() = Some(Err(no_key.clone()));
+    let held = scene.run(asked());
+    let fault = held.fault.unwrap();
+    assert_eq!(
+        (fault.kind, fault.message),
+        (PublicationFault::Signing, no_key)
+    );
+    assert!(held.drafts.is_empty() && held.published.is_none());
+    assert_eq!(scene.server(|server| server.pushes), 0);
+
+    // The same draft is committed once there is a key, and its commit says who signed.
+    let key = SigningKey::generate(&mut rand::rng(), None).unwrap().key;
+    *scene.keyring.1.lock().unwrap() = Some(Ok(Arc::new(key)));
+    let signed = scene.run(asked()).published.unwrap().tip;
+    *scene.keyring.1.lock().unwrap() = None;
+    let mut without = Scene::with_document();
+    let unsigned = without.run(asked()).published.unwrap().tip;
+    assert_ne!(signed, unsigned, "all but the signature is the same");
 }
 
 #[test]

@@ -163,6 +163,21 @@ fn d12_the_built_in_wording_is_what_its_templates_print() {
 }
 
 #[test]
+fn d12_the_example_of_the_guide_prints_what_the_guide_shows() {
+    let template = "{{.GitTarget}}: {{.Count}} change{{if ne .Count 1}}s{{end}}{{with .Author}} by {{.}}{{end}}\n\
+        {{range .Resources}}\n\
+        {{.Operation}} {{.Kind}} {{.Namespace}}/{{.Name}}{{with .Label \"team\"}} of team {{.}}{{end}}{{end}}\n";
+    let team = json!({"team": "red"});
+    let entries = [
+        upsert("settings", "ConfigMap", team, Operation::Create),
+        upsert("prices", "ConfigMap", json!({}), Operation::Update),
+    ];
+    let expected = "shop: 2 changes by alice\n\nCREATE ConfigMap team-a/settings of team red\n\
+                    UPDATE ConfigMap team-a/prices";
+    assert_eq!(word(&wording(template), &entries).text, expected);
+}
+
+#[test]
 fn d12_every_field_and_method_says_what_the_guide_says() {
     let entries = window();
     for (template, expected) in [
