@@ -33,7 +33,7 @@ pub struct CycleRequest {
     pub known_tip: Option<CommitId>,
     /// A push that was never answered: find out first whether it landed.
     pub unanswered: Option<Unanswered>,
-    /// Pushes of an earlier writer whose fate is not known: find out which of them landed, and do nothing else.
+    /// Pushes of an earlier writer that may land: find out which of them have, and then do nothing else.
     pub doubtful: Vec<Unanswered>,
     /// How long the cycle may take before it stops starting over, in milliseconds.
     pub budget: Millis,

@@ -350,7 +350,9 @@ impl Cycle<'_> {
             || self.shop.ground.is_none();
         if must_look {
             self.look()?;
-            self.settle_doubtful()?;
+            if self.settle_doubtful()? {
+                return Ok(());
+            }
             self.settle_unanswered()?;
         }
         for attempt in 0..ATTEMPTS {
@@ -381,6 +383,13 @@ impl Cycle<'_> {
                         Some(advertisement) => self.stand_on(&advertisement)?,
                         None => self.look()?,
                     };
+                    // What moved the branch may be a push of ours that a slow server took at last.
+                    if self.settle_doubtful()? {
+                        self.outcome.drafts.clear();
+                        self.outcome.replayed.clear();
+                        return Ok(());
+                    }
+                    self.settle_unanswered()?;
                 }
             }
         }
@@ -428,18 +437,19 @@ impl Cycle<'_> {
         Ok(())
     }
 
-    /// Finds out which pushes of an earlier writer have landed.
-    fn settle_doubtful(&mut self) -> Result<(), Fault> {
+    /// Finds out which pushes of an earlier writer have landed. Says whether any has: then the machine has to let go of
+    /// what was in it before anything is planned.
+    fn settle_doubtful(&mut self) -> Result<bool, Fault> {
         let ground = self.shop.ground.as_ref();
         let Some(tip) = ground.and_then(|ground| ground.tip.clone()) else {
-            return Ok(());
+            return Ok(false);
         };
         for sent in self.request.doubtful.clone() {
             if tip == sent.commit || self.history_holds(&tip, &sent)? {
                 self.outcome.landed.insert(sent.commit);
             }
         }
-        Ok(())
+        Ok(!self.outcome.landed.is_empty())
     }
 
     fn history_holds(&mut self, tip: &CommitId, sent: &Unanswered) -> Result<bool, Fault> {

@@ -296,7 +296,7 @@ impl BranchState {
         let at_once = (!self.drafts.is_empty()
             || self.look_wanted
             || self.unanswered.is_some()
-            || !self.recovery.doubtful().is_empty())
+            || self.recovery.is_unresolved())
         .then_some(0);
         let wanted = [refresh, publish, at_once].into_iter().flatten().min()?;
         let not_before = self
@@ -344,7 +344,8 @@ impl BranchState {
         if self.running || self.stopped {
             return;
         }
-        let unpublished = self.drafts.len() + self.pending.len() + self.recovery.doubtful().len();
+        let unpublished =
+            self.drafts.len() + self.pending.len() + usize::from(self.recovery.is_unresolved());
         let out_of_time = now.monotonic >= stopping.give_up_at;
         let gave_its_try = stopping.tried && !stopping.insist;
         if unpublished == 0 || out_of_time || gave_its_try {

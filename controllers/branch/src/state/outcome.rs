@@ -26,7 +26,7 @@ impl BranchState {
     ) {
         self.running = false;
         // A cycle that found out what an earlier writer had sent was no attempt to publish.
-        let only_asked = !self.recovery.doubtful().is_empty() && outcome.fault.is_none();
+        let only_asked = self.recovery.is_unresolved() && outcome.fault.is_none();
         if let Some(stopping) = &mut self.stopping {
             stopping.tried |= !only_asked;
         }
@@ -294,6 +294,7 @@ impl BranchState {
             at: now.wall,
         };
         if published.by == ProvedBy::Push {
+            self.recovery.nothing_lands_any_more();
             self.last_push = Some((view, now));
         }
         while self

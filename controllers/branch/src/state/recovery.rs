@@ -12,7 +12,7 @@ use model::{Change, CommitId, Delivery, Millis, Now, ResourceId, Snapshot, Targe
 
 use super::BranchState;
 use crate::cycle::Unanswered;
-use crate::journal::{Numbers, RecoveredDelivery, Sent, Settlement};
+use crate::journal::{DeliveryNumber, Numbers, RecoveredDelivery, Sent, Settlement};
 use crate::message::{Accepted, BranchMessage};
 
 /// How long writes wait for a target that does not come back.
@@ -21,10 +21,12 @@ const PATIENCE: Millis = 3_600_000;
 /// What an earlier writer left, and what has to wait for it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Recovery {
-    /// Pushes whose fate is not known.
+    /// Pushes whose fate is not known, or that have not landed and still may: a slow server answers nobody.
     sent: Vec<Sent>,
     /// The same, as a look asks for them.
     doubtful: Vec<Unanswered>,
+    /// Whether no look has told about them yet.
+    is_unresolved: bool,
     /// Messages that came before their fate is known.
     held: VecDeque<BranchMessage>,
     /// Writes that are not taken yet, in order.
@@ -63,15 +65,36 @@ impl Version {
 
 impl Recovery {
     pub(super) fn begin(&mut self, now: Now, waiting: Vec<RecoveredDelivery>, sent: Vec<Sent>) {
+        self.doubt(sent);
+        self.is_unresolved = !self.sent.is_empty();
+        self.waiting = waiting;
+        self.since = now.wall;
+        self.until = now.monotonic.saturating_add(PATIENCE);
+    }
+
+    fn doubt(&mut self, sent: Vec<Sent>) {
         let doubt = |sent: &Sent| Unanswered {
             commit: sent.commit.clone(),
             on: sent.on.clone(),
         };
         self.doubtful = sent.iter().map(doubt).collect();
         self.sent = sent;
-        self.waiting = waiting;
-        self.since = now.wall;
-        self.until = now.monotonic.saturating_add(PATIENCE);
+    }
+
+    /// Says whether nothing may be decided yet.
+    pub(super) fn is_unresolved(&self) -> bool {
+        self.is_unresolved
+    }
+
+    /// A push of ours was accepted: what was sent before it on another tip cannot land any more.
+    pub(super) fn nothing_lands_any_more(&mut self) {
+        self.doubt(Vec::new());
+    }
+
+    /// Says which of the pushes a write is in. Writes that differ must not share a commit.
+    fn pushes_of(&self, number: DeliveryNumber) -> Vec<bool> {
+        let sent = self.sent.iter();
+        sent.map(|sent| sent.numbers.contains(number)).collect()
     }
 
     /// Returns the pushes whose fate has to be found out.
@@ -92,7 +115,7 @@ impl Recovery {
             | BranchMessage::ConfigureTarget(_)
             | BranchMessage::WithdrawTarget(_)
             | BranchMessage::ForgetCollection { .. } => {
-                if self.doubtful.is_empty() {
+                if !self.is_unresolved {
                     return Some(message);
                 }
                 self.held.push_back(message);
@@ -129,7 +152,7 @@ impl Recovery {
 
     /// Returns until when writes wait for their targets.
     pub(super) fn waits_until(&self) -> Option<Millis> {
-        (!self.waiting.is_empty() && self.doubtful.is_empty()).then_some(self.until)
+        (!self.waiting.is_empty() && !self.is_unresolved).then_some(self.until)
     }
 
     /// Says whether exactly this state of the object was taken from here. A watch may hand over once more what was
@@ -162,13 +185,19 @@ impl BranchState {
         if self.recovery.doubtful.is_empty() {
             return;
         }
+        let tip = self.base.as_ref().and_then(|base| base.commit.clone());
         let mut published = Numbers::default();
+        let mut may_land = Vec::new();
         for sent in std::mem::take(&mut self.recovery.sent) {
             if landed.contains(&sent.commit) {
                 published.extend(&sent.numbers);
+            } else if sent.on == tip {
+                may_land.push(sent);
             }
         }
-        self.recovery.doubtful.clear();
+        self.recovery.doubt(may_land);
+        self.recovery.is_unresolved = false;
+        self.drop_landed(&published);
         for write in std::mem::take(&mut self.recovery.waiting) {
             if published.contains(write.number) {
                 self.recovery.see(&write.delivery);
@@ -176,11 +205,40 @@ impl BranchState {
                 self.recovery.waiting.push(write);
             }
         }
-        self.settle(published, Settlement::Published);
         for message in std::mem::take(&mut self.recovery.held) {
             self.close_window_if_due(now);
             self.receive(now, message);
         }
+    }
+
+    /// What landed late may have been taken again meanwhile. Each draft and each write is in a push as a whole or not
+    /// at all.
+    fn drop_landed(&mut self, published: &Numbers) {
+        let has_landed = |numbers: &Numbers| {
+            let first = numbers.iter().next();
+            first.is_some_and(|first| published.contains(first))
+        };
+        let mut settled = Numbers::default();
+        for write in &self.recovery.waiting {
+            if published.contains(write.number) {
+                settled.insert(write.number);
+            }
+        }
+        self.drafts.retain(|draft| {
+            let landed = has_landed(&draft.numbers);
+            if landed {
+                settled.extend(&draft.numbers);
+            }
+            !landed
+        });
+        self.pending.retain(|write| {
+            let landed = has_landed(&write.numbers);
+            if landed {
+                settled.extend(&write.numbers);
+            }
+            !landed
+        });
+        self.settle(settled, Settlement::Published);
     }
 
     /// Takes what an earlier writer accepted for a target that is on the branch now.
@@ -193,7 +251,12 @@ impl BranchState {
             .into_iter()
             .partition(|write| write.delivery.target == *target);
         self.recovery.waiting = elsewhere;
+        let mut pushes_before = None;
         for write in here {
+            let pushes = self.recovery.pushes_of(write.number);
+            if pushes_before.replace(pushes.clone()) != Some(pushes) {
+                self.close_window(now);
+            }
             let RecoveredDelivery {
                 number,
                 folder,
@@ -207,6 +270,9 @@ impl BranchState {
             self.close_window_if_due(now);
             self.take_delivery(now, Accepted { number, delivery });
             self.recovery.see(&seen);
+        }
+        if !self.recovery.sent.is_empty() {
+            self.close_window(now);
         }
     }
 
