@@ -1,6 +1,6 @@
 //! Commits and templates made by chance, and Go's opinion of what the templates print.
 //!
-//! [`commit`] makes a commit as a branch writer words it and as Go is told of it; [`source`](generate::source) makes a
+//! [`commit`] makes a commit as a branch writer words it and as Go is told of it; [`generate::source`] makes a
 //! template of a commit; [`oracle`] is the library that the language comes from.
 
 mod generate;
