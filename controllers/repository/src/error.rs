@@ -39,8 +39,16 @@ pub enum RemoteError {
     #[error("the server does not accept the credential (HTTP 401)")]
     Unauthorized,
     /// 403.
-    #[error("the credential is not allowed to do this (HTTP 403)")]
-    Forbidden,
+    #[error(
+        "the credential is not allowed to do this (HTTP 403){}",
+        after_colon(words)
+    )]
+    Forbidden {
+        /// What the server says to people; empty when it says nothing.
+        words: String,
+        /// How long the server asks us to wait.
+        retry_after: Option<Duration>,
+    },
     /// 404.
     #[error("the server has no such repository, or hides it from this credential (HTTP 404)")]
     NotFound,
@@ -57,10 +65,12 @@ pub enum RemoteError {
         rule: &'static str,
     },
     /// Another HTTP status that stands for failure.
-    #[error("the server answered HTTP {status}")]
+    #[error("the server answered HTTP {status}{}", after_colon(words))]
     ServerError {
         /// The status.
         status: u16,
+        /// What the server says to people; empty when it says nothing.
+        words: String,
         /// How long the server asks us to wait.
         retry_after: Option<Duration>,
     },
@@ -125,6 +135,14 @@ pub enum RemoteError {
     Store(#[from] StoreError),
 }
 
+/// Adds what a server says to people to a message.
+fn after_colon(words: &str) -> String {
+    match words.is_empty() {
+        true => String::new(),
+        false => format!(": {words}"),
+    }
+}
+
 impl RemoteError {
     /// Says when another try makes sense.
     pub fn retry(&self) -> Retry {
@@ -138,7 +156,7 @@ impl RemoteError {
             | Self::HistoryMissing => Retry::AfterBackoff,
             Self::Tls { .. }
             | Self::Unauthorized
-            | Self::Forbidden
+            | Self::Forbidden { .. }
             | Self::NotFound
             | Self::NotAGitServer { .. }
             | Self::Redirect { .. }

@@ -218,7 +218,10 @@ fn a_credential_is_proved_by_opening_a_push_session() {
     bench.server.set_read_only(true);
     let mut reader = bench.remote_at(&with(bench.endpoint(), bearer));
     assert!(reader.look().is_ok());
-    assert!(matches!(reader.prove_push(), Err(RemoteError::Forbidden)));
+    assert!(matches!(
+        reader.prove_push(),
+        Err(RemoteError::Forbidden { .. })
+    ));
 }
 
 #[test]
@@ -410,4 +413,61 @@ fn a_sha256_repository_is_read_into_a_store_of_its_kind() {
         support::attempt(&store, Some(&tip), &[support::write("b.yaml", "b\n")]);
     support::assert_landed(&remote.push(&support::request(&attempt)), &commit);
     bench.check_objects();
+}
+
+#[test]
+fn b020_what_a_host_says_to_people_is_told_and_how_long_it_asks_to_wait() {
+    let bench = Bench::seeded(&[("a.yaml", "a: 1\n")]);
+    let plain = ("content-type", "text/plain; charset=utf-8");
+    let long = "word ".repeat(100_000);
+    let cases = [
+        (
+            answer(
+                "403 Forbidden",
+                &[plain, ("retry-after", "60")],
+                "Write access\nnot granted.\u{7}",
+            ),
+            "the credential is not allowed to do this (HTTP 403): Write access not granted.",
+        ),
+        (
+            answer(
+                "400 Bad Request",
+                &[plain],
+                "TF401041: multi_ack is required",
+            ),
+            "the server answered HTTP 400: TF401041: multi_ack is required",
+        ),
+        (
+            answer(
+                "503 Busy",
+                &[("content-type", "text/html"), ("retry-after", "7")],
+                "<h1>Sorry</h1>",
+            ),
+            "the server answered HTTP 503",
+        ),
+        (
+            answer("500 Oops", &[plain], &long),
+            "the server answered HTTP 500: word word",
+        ),
+    ];
+    for (page, said) in cases {
+        let relay = Relay::start(bench.server.address(), move |_| Fate::Answer(page.clone()));
+        let error = bench
+            .remote_at(&endpoint(&relay.url("app.git")))
+            .look()
+            .unwrap_err();
+        let text = error.to_string();
+        assert!(text.starts_with(said) && text.len() < 700, "{text}");
+        let wait = match error {
+            RemoteError::Forbidden { retry_after, .. }
+            | RemoteError::ServerError { retry_after, .. } => retry_after,
+            other => panic!("{other:?}"),
+        };
+        let wanted = match said {
+            _ if said.contains("403") => Some(60),
+            _ if said.contains("503") => Some(7),
+            _ => None,
+        };
+        assert_eq!(wait.map(|wait| wait.as_secs()), wanted);
+    }
 }

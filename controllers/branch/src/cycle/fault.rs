@@ -15,15 +15,20 @@ const LONGEST_ASKED_WAIT: u64 = 60 * 60 * 1000;
 /// show.
 pub(super) fn from_remote(error: &RemoteError) -> Fault {
     let kind = match error {
-        RemoteError::Unauthorized | RemoteError::Forbidden | RemoteError::SshKeyRefused { .. } => {
-            PublicationFault::Credential
-        }
+        RemoteError::Unauthorized
+        | RemoteError::Forbidden { .. }
+        | RemoteError::SshKeyRefused { .. } => PublicationFault::Credential,
         RemoteError::Store(_) | RemoteError::HistoryMissing => PublicationFault::Store,
-        RemoteError::NotUpdated { .. } => PublicationFault::PushRefused,
+        // A lock that somebody holds goes away as a race does.
+        RemoteError::NotUpdated { .. } => PublicationFault::Contended,
         _ => PublicationFault::Unreachable,
     };
     let not_before = match error {
         RemoteError::ServerError {
+            retry_after: Some(wait),
+            ..
+        }
+        | RemoteError::Forbidden {
             retry_after: Some(wait),
             ..
         } => u64::try_from(wait.as_millis())

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use model::{RepositoryUrl, Scheme, Secret};
 
 pub use ssh_key::SshKey;
+pub(crate) use ssh_key::is_too_slow;
 pub use trust::{CaBundle, TlsTrust};
 
 /// The decoded `data` of a Kubernetes Secret.
@@ -72,6 +73,14 @@ pub enum CredentialError {
         "the Secret's {key} holds an encrypted SSH key and no passphrase: add ssh-password (or password)"
     )]
     PassphraseMissing {
+        /// The key of the Secret.
+        key: &'static str,
+    },
+    /// The key is made to take very long to decrypt.
+    #[error(
+        "the SSH key in {key} takes too many rounds to be decrypted: write it anew with ssh-keygen -p -a 100"
+    )]
+    SlowSshKey {
         /// The key of the Secret.
         key: &'static str,
     },

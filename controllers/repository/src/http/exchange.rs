@@ -30,6 +30,8 @@ use crate::text;
 const AGENT: &str = concat!("git/gitops-reverser-", env!("CARGO_PKG_VERSION"));
 /// The longest wait that a server may ask for (D35).
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(3600);
+/// So many bytes of what a failed answer says to people are read.
+const LONGEST_WORDS: usize = 1024;
 /// How long an idle connection is kept; shorter than the usual limit of servers and their proxies.
 const KEEP_IDLE: Duration = Duration::from_secs(30);
 
@@ -111,7 +113,7 @@ impl Conversation for Exchange {
         let below = format!("info/refs?service={}", self.service.as_str());
         for _ in 0..=MOST_REDIRECTS {
             let request = self.http.client.get(self.base.join(&below));
-            let response = self.send(request).map_err(|failed| failed.error)?;
+            let mut response = self.send(request).map_err(|failed| failed.error)?;
             if response.status().is_redirection() {
                 let rule = |rule| RemoteError::Redirect { rule };
                 let location = response.headers().get(LOCATION);
@@ -121,7 +123,7 @@ impl Conversation for Exchange {
                 self.base = self.base.redirected(&below, location).map_err(rule)?;
                 continue;
             }
-            check_status(&response)?;
+            self.check_status(&mut response)?;
             self.check_content_type(&response, "advertisement")?;
             let limit = self.http.limits.max_advertisement_bytes;
             return Ok(self.reader(response, (limit, "the list of refs")));
@@ -141,11 +143,12 @@ impl Conversation for Exchange {
             .header(CONTENT_TYPE, format!("application/x-{service}-request"))
             .header(ACCEPT, format!("application/x-{service}-result"))
             .body(request);
-        let response = self.send(request)?;
-        check_status(&response).map_err(|error| CallError {
-            sent: effect_of(response.status()),
-            error,
-        })?;
+        let mut response = self.send(request)?;
+        self.check_status(&mut response)
+            .map_err(|error| CallError {
+                sent: effect_of(response.status()),
+                error,
+            })?;
         self.check_content_type(&response, "result")
             .map_err(|error| CallError {
                 sent: Sent::Perhaps,
@@ -206,6 +209,52 @@ impl Exchange {
 
     fn reader(&self, response: Response, limit: (u64, &'static str)) -> AnswerReader {
         AnswerReader::new(response, self.waiter.clone(), limit, self.failure.clone())
+    }
+
+    fn check_status(&self, response: &mut Response) -> Result<(), RemoteError> {
+        let status = response.status();
+        Err(match status {
+            _ if status.is_success() => return Ok(()),
+            StatusCode::UNAUTHORIZED => RemoteError::Unauthorized,
+            StatusCode::NOT_FOUND | StatusCode::GONE => RemoteError::NotFound,
+            _ if status.is_redirection() => RemoteError::Redirect {
+                rule: "only the first request of a session may be redirected",
+            },
+            StatusCode::FORBIDDEN => RemoteError::Forbidden {
+                retry_after: retry_after(response),
+                words: self.words(response),
+            },
+            _ => RemoteError::ServerError {
+                status: status.as_u16(),
+                retry_after: retry_after(response),
+                words: self.words(response),
+            },
+        })
+    }
+
+    /// Reads what a failed answer says to people. Pages for browsers say nothing that helps, and one that does not
+    /// arrive is not waited for beyond the limits.
+    fn words(&self, response: &mut Response) -> String {
+        let kind = response.headers().get(CONTENT_TYPE);
+        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        if !kind.starts_with("text/plain") {
+            return String::new();
+        }
+        let mut words = Vec::new();
+        while words.len() < LONGEST_WORDS {
+            let chunk = async {
+                response
+                    .chunk()
+                    .await
+                    .map_err(|e| from_reqwest(&e, "words"))
+            };
+            match self.waiter.wait("words", chunk) {
+                Ok(Some(chunk)) => words.extend_from_slice(&chunk),
+                Ok(None) | Err(_) => break,
+            }
+        }
+        words.truncate(LONGEST_WORDS);
+        text::shown(&words)
     }
 
     /// Wants the exact type: whatever else a proxy or a login page sends is not Git.
@@ -272,23 +321,6 @@ fn authorization(credential: &Credential) -> Result<Option<HeaderValue>, RemoteE
     })?;
     value.set_sensitive(true);
     Ok(Some(value))
-}
-
-fn check_status(response: &Response) -> Result<(), RemoteError> {
-    let status = response.status();
-    Err(match status {
-        StatusCode::UNAUTHORIZED => RemoteError::Unauthorized,
-        StatusCode::FORBIDDEN => RemoteError::Forbidden,
-        StatusCode::NOT_FOUND | StatusCode::GONE => RemoteError::NotFound,
-        _ if status.is_redirection() => RemoteError::Redirect {
-            rule: "only the first request of a session may be redirected",
-        },
-        _ if status.is_success() => return Ok(()),
-        _ => RemoteError::ServerError {
-            status: status.as_u16(),
-            retry_after: retry_after(response),
-        },
-    })
 }
 
 /// Says what a failed status means for the effect of a request: a server that rejects the request itself

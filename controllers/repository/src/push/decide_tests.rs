@@ -171,6 +171,7 @@ fn the_words_of_a_hook_follow_the_reason() {
 #[test]
 fn a_call_without_an_answer_is_ambiguous_only_if_the_server_may_have_acted() {
     let server_error = |status| RemoteError::ServerError {
+        words: String::new(),
         status,
         retry_after: None,
     };

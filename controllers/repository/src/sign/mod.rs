@@ -52,6 +52,9 @@ pub enum SigningKeyError {
     /// The passphrase does not open it, or the text is damaged.
     #[error("the passphrase does not open it")]
     WrongPassphrase,
+    /// It is made to take very long to decrypt.
+    #[error("it takes too many rounds to be decrypted; write it anew with ssh-keygen -p -a 100")]
+    TooSlow,
     /// It was encrypted in a way that is not understood.
     #[error("it is encrypted in an old way that is not supported; rewrite it with ssh-keygen -p")]
     OldEncryption,

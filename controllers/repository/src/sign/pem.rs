@@ -7,6 +7,7 @@ use russh::keys::{Error, PrivateKey, decode_secret_key};
 use zeroize::Zeroizing;
 
 use super::SigningKeyError;
+use crate::credential::is_too_slow;
 
 /// Begins the form that `ssh-keygen` writes.
 const OPENSSH: &str = "-----BEGIN OPENSSH PRIVATE KEY-----";
@@ -61,6 +62,7 @@ fn open(key: PrivateKey, passphrase: Option<&String>) -> Result<PrivateKey, Sign
     match passphrase {
         _ if !key.is_encrypted() => Ok(key),
         None => Err(SigningKeyError::NeedsPassphrase),
+        Some(_) if is_too_slow(&key) => Err(SigningKeyError::TooSlow),
         Some(passphrase) => key
             .decrypt(passphrase)
             .map_err(|_| SigningKeyError::WrongPassphrase),
