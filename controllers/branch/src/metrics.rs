@@ -46,7 +46,7 @@ const PUSH_RETRIES: FamilySpec<5> = FamilySpec {
         "provider_name",
         "reason",
     ],
-    meaning: "Times that somebody else's commit was found on the branch: remote_moved.",
+    meaning: "Pushes that were made again because the branch had moved: remote_moved.",
     act: "Many an hour: two writers share the branch; give one of them a branch of its own.",
 };
 const CYCLE_SECONDS: FamilySpec<4> = FamilySpec {
@@ -378,18 +378,15 @@ impl BranchMetrics {
             ];
             self.families.fetches.with(labels).inc();
         }
-        if outcome.foreign {
-            let family = &self.families.push_retries;
-            family
-                .with([
-                    branch_namespace,
-                    branch,
-                    provider_namespace,
-                    provider,
-                    "remote_moved",
-                ])
-                .inc();
-        }
+        let labels = [
+            branch_namespace,
+            branch,
+            provider_namespace,
+            provider,
+            "remote_moved",
+        ];
+        let retries = self.families.push_retries.with(labels);
+        retries.inc_by(u64::from(outcome.lost_races));
     }
 
     /// Counts what one draft came to.

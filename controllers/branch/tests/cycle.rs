@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex};
 
 use board::{FolderState, ProvedBy, PublicationFault};
 use branch::cycle::{
-    Catalogs, CycleOutcome, CycleRequest, DraftResult, Keyring, Ledger, LedgerClosed, Unanswered,
-    Workshop,
+    Catalogs, CycleOutcome, CycleRequest, DraftResult, FetchReason, Keyring, Ledger, LedgerClosed,
+    Unanswered, Workshop,
 };
 use branch::journal::{DeliveryNumber, Numbers, Sent};
 use branch::state::{Draft, DraftKind, WriteId};
@@ -40,6 +40,8 @@ enum Push {
     Loses(&'static str, &'static str),
     /// It takes the push and the answer is lost.
     TakesInSilence,
+    /// It does not let the branch be moved.
+    Refuses,
 }
 
 /// A server: one branch, its objects, and what happens next.
@@ -136,6 +138,10 @@ impl Remote for Line {
         let next = std::mem::replace(&mut server.next, Push::Takes);
         if let Push::Loses(path, content) = next {
             server.commit(path, content);
+        }
+        if next == Push::Refuses {
+            let text = "not by you".to_owned();
+            return PushOutcome::Refused { text };
         }
         let now = server.branches.get(&request.branch).cloned();
         if now != request.expected {
@@ -370,6 +376,31 @@ fn request(targets: &[&Arc<TargetConfig>], drafts: Vec<Arc<Draft>>) -> CycleRequ
         pending: Vec::new(),
         drafts,
     }
+}
+
+#[test]
+fn what_was_refused_is_made_anew_by_another_committer() {
+    let mut scene = Scene::with_document();
+    let apps = target("apps");
+    scene.server(|server| server.next = Push::Refuses);
+    let first = scene.run(request(&[&apps], vec![draft(1, &apps, upsert("x", "2"))]));
+    assert_eq!(first.fault.unwrap().kind, PublicationFault::PushRefused);
+    let DraftResult::Judged(verdict) = &first.drafts[0].result else {
+        panic!("{:?}", first.drafts);
+    };
+    let write = Arc::new(verdict.write.clone().unwrap());
+    let pending = |committer| CycleRequest {
+        committer,
+        pending: vec![Arc::clone(&write)],
+        ..request(&[&apps], Vec::new())
+    };
+    scene.server(|server| server.next = Push::Refuses);
+    let same = scene.run(pending(Signature::default()));
+    assert_eq!(same.replayed, Vec::new(), "nothing changed");
+    let other = scene.run(pending(Signature::cleaned("Ops", "ops@example.com")));
+    let made = other.replayed[0].write.as_ref().unwrap();
+    assert_ne!(made.commit, write.commit);
+    assert_eq!(other.published.unwrap().tip, made.commit);
 }
 
 #[test]
@@ -609,21 +640,29 @@ fn a_store_that_has_grown_is_begun_anew_and_stays_where_that_fails() {
     let folder = scene.folder.path().join("store");
     let mark = folder.join("mark");
     std::fs::write(&mark, "of the first store").unwrap();
-    scene.server(|server| {
-        for round in 0..120 {
-            server.commit("peer.txt", &format!("{round}\n"));
-        }
-        server.fetches = Some(1);
-    });
-    assert_eq!(scene.run(look()).fault, None, "the look itself is served");
-    assert!(mark.exists());
-
-    scene.server(|server| server.fetches = None);
+    let grow = |scene: &Scene, fetches| {
+        scene.server(|server| {
+            for round in 0..120 {
+                server.commit("peer.txt", &format!("{round} {fetches:?}\n"));
+            }
+            server.fetches = fetches;
+        });
+    };
+    grow(&scene, None);
     let outcome = scene.run(request(&[&apps], vec![draft(1, &apps, upsert("x", "2"))]));
     assert_eq!(outcome.fault, None);
     assert_eq!(outcome.published.unwrap().through, WriteId(1));
-    assert!(!mark.exists());
-    assert!(!folder.join("renewed").exists() && !folder.with_extension("renewed").exists());
+    assert!(outcome.fetches.contains(&FetchReason::Renewal));
+    assert!(!mark.exists(), "the first store is gone");
+    let entries = std::fs::read_dir(scene.folder.path()).unwrap();
+    assert_eq!(entries.count(), 1, "and nothing is left beside the new one");
+
+    // The look itself is served, and nothing more.
+    std::fs::write(&mark, "of the second store").unwrap();
+    grow(&scene, Some(1));
+    assert_eq!(scene.run(look()).fault, None);
+    assert!(mark.exists(), "the second store stays");
+    scene.server(|server| server.fetches = None);
 
     let outcome = scene.run(request(&[&apps], vec![draft(2, &apps, upsert("x", "3"))]));
     assert_eq!(outcome.published.unwrap().through, WriteId(2));
@@ -632,7 +671,7 @@ fn a_store_that_has_grown_is_begun_anew_and_stays_where_that_fails() {
             server.file("apps/team-a/configmaps/x.yaml"),
             document("x", "3", "# note")
         );
-        assert_eq!(server.file("peer.txt"), "119\n");
+        assert_eq!(server.file("peer.txt"), "119 Some(1)\n");
     });
 }
 
@@ -794,7 +833,8 @@ fn each_change_loss_and_refusal_raises_its_counters_by_one_and_no_other() {
         run(&mut scene, upsert("x", "3")),
         with(&[
             "git_documents_total written +1",
-            "git_fetches_total moved +1"
+            "git_fetches_total moved +1",
+            "git_push_retries_total remote_moved +1"
         ])
     );
     assert_eq!(

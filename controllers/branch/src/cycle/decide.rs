@@ -108,6 +108,7 @@ impl Cycle<'_> {
                 "a commit has the built-in wording, because the template failed: {why}"
             );
         }
+        let bytes = draft.bytes + message.text.len();
         let write = PendingWrite {
             id: draft.id,
             target,
@@ -122,7 +123,7 @@ impl Cycle<'_> {
             types: draft.types(),
             numbers: draft.numbers.clone(),
             commit,
-            bytes: draft.bytes,
+            bytes,
         };
         if let Some(projection) = &mut self.shop.projection {
             projection.writes.push(write.id);

@@ -58,6 +58,9 @@ pub struct CycleOutcome {
     pub base: Option<ProvedBase>,
     /// Whether the branch holds a commit that is neither known nor ours.
     pub foreign: bool,
+    /// How many pushes of the cycle found the branch elsewhere.
+    #[serde(default)]
+    pub lost_races: u32,
     /// Folders that were looked at.
     pub folders: Vec<FolderScan>,
     /// Pending writes that were made again on a newer tip.

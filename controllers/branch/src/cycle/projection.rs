@@ -7,7 +7,7 @@ use model::{Author, CommitId, FileTree, Files, Now, RefusalScope, TargetKey};
 use repository::{Attempt, CommitText, SigningKey, StoreError};
 
 use super::fault::{folder_refusal, from_store, store_fault, unsigned};
-use super::workshop::{Cycle, Keys, Projection, Workshop};
+use super::workshop::{Cycle, Keys, MadeBy, Projection, Workshop};
 use super::{DraftResult, Fault, Replay};
 use crate::state::{PendingWrite, WriteId};
 
@@ -43,9 +43,19 @@ impl Cycle<'_> {
             .as_ref()
             .and_then(|ground| ground.root.clone());
         let wanted: Vec<WriteId> = self.pending.iter().map(|write| write.id).collect();
+        // While the key cannot be had, what was made with it stays as it is.
+        let maker = match wanted.is_empty() {
+            true => None,
+            false => self.maker().ok(),
+        };
         let current = self.shop.projection.as_ref();
-        if current.is_some_and(|projection| projection.root == root && projection.writes == wanted)
-        {
+        let is_current = |projection: &Projection| {
+            let is_ours = projection.made_by.is_none() || maker.is_none();
+            projection.root == root
+                && projection.writes == wanted
+                && (is_ours || projection.made_by == maker)
+        };
+        if current.is_some_and(is_current) {
             return Ok(());
         }
         let attempt = Attempt::new(self.shop.opened_store()?, root.as_ref())
@@ -54,6 +64,7 @@ impl Cycle<'_> {
             root,
             writes: Vec::new(),
             attempt,
+            made_by: None,
         });
         for write in std::mem::take(&mut self.pending) {
             if let Some(write) = self.replay(&write)? {
@@ -222,9 +233,11 @@ impl Cycle<'_> {
             return Ok(None);
         }
         let signing = self.signing()?;
+        let maker = self.maker()?;
         let Some(projection) = self.shop.projection.as_mut() else {
             return Ok(None);
         };
+        projection.made_by = Some(maker);
         let committer = self.request.committer.clone();
         let text = CommitText {
             message: message.to_owned(),
@@ -238,6 +251,15 @@ impl Cycle<'_> {
             Some(key) => projection.attempt.commit_signed(&edits, &text, &key),
         };
         Ok(commit?)
+    }
+
+    /// Returns as whom commits are made now.
+    fn maker(&mut self) -> Result<MadeBy, Fault> {
+        let key = self.signing()?;
+        Ok(MadeBy {
+            committer: self.request.committer.clone(),
+            key: key.map(|key| key.public_key()),
+        })
     }
 
     /// Returns what commits are signed with. One cycle asks once, so that its commits have one key.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use board::{ProvedBy, PublicationFault};
 use manifests::plan::Defaults;
 use manifests::{Encryption, Folder, Intent, Mode, Outcome, Policy, Sealing, TypeCatalog};
-use model::{CommitId, FileTree, FolderPath, Now, ServedType, TargetKey};
+use model::{CommitId, FileTree, FolderPath, Now, ServedType, Signature, TargetKey};
 use rand::Rng as _;
 use repository::{Advertisement, Attempt, ObjectFormat, Remote, SigningKey, Store};
 
@@ -21,6 +21,8 @@ use crate::state::{BranchIdentity, PendingWrite, WriteId};
 /// How often one cycle plans again because the branch moved before its push arrived.
 const ATTEMPTS: u32 = 5;
 
+/// How long a new store is not tried again after one could not be begun.
+const RENEW_AGAIN: Duration = Duration::from_secs(60 * 60);
 /// The name of a store that is about to take the place of another.
 const RENEWED: &str = "renewed";
 
@@ -78,6 +80,8 @@ pub struct Workshop {
     pub(super) projection: Option<Projection>,
     /// What is known of each target's folder. Brought from commit to commit at the cost of what differs.
     pub(super) folders: Folders,
+    /// Before when no new store is begun, because that failed.
+    pub(super) renew_after: Option<Instant>,
     /// Where pushes are noted; `None` notes nothing.
     pub(super) ledger: Option<Box<dyn Ledger>>,
 }
@@ -153,6 +157,16 @@ pub(super) struct Projection {
     pub root: Option<CommitId>,
     pub writes: Vec<WriteId>,
     pub attempt: Attempt,
+    /// As whom the commits were made; `None` before the first.
+    pub made_by: Option<MadeBy>,
+}
+
+/// As whom commits are made. Commits of another one are made anew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct MadeBy {
+    pub committer: Signature,
+    /// The public half of the key that they are signed with.
+    pub key: Option<String>,
 }
 
 /// One run of the job.
@@ -164,8 +178,6 @@ pub(super) struct Cycle<'a> {
     pub pending: Vec<Arc<PendingWrite>>,
     /// Whether the remote was asked in this cycle.
     pub looked: bool,
-    /// Whether a push found the branch elsewhere.
-    pub has_moved: bool,
     /// What its commits are signed with, once the first one asked.
     pub signing: Option<Option<Arc<SigningKey>>>,
 }
@@ -197,6 +209,7 @@ impl Workshop {
             ground: None,
             projection: None,
             folders: Folders::default(),
+            renew_after: None,
             ledger: None,
         }
     }
@@ -220,7 +233,6 @@ impl Workshop {
             outcome: CycleOutcome::default(),
             pending,
             looked: false,
-            has_moved: false,
             signing: None,
         };
         let result = cycle.work();
@@ -271,6 +283,9 @@ impl Workshop {
         let (Some(store), Some(ground)) = (&self.store, &self.ground) else {
             return false;
         };
+        if self.renew_after.is_some_and(|after| Instant::now() < after) {
+            return false;
+        }
         let Some(root) = ground.root.clone().filter(|_| store.is_worn()) else {
             return false;
         };
@@ -282,6 +297,7 @@ impl Workshop {
             }
             Err(fault) => {
                 tracing::warn!(%branch, "cannot begin a new local store: {}", fault.message);
+                self.renew_after = Some(Instant::now() + RENEW_AGAIN);
                 false
             }
         }
@@ -301,8 +317,11 @@ impl Workshop {
         let aside = self.folder.with_extension(RENEWED);
         remove_folder(&aside)?;
         move_folder(&beside, &aside)?;
-        remove_folder(&self.folder)?;
+        let old = self.folder.with_extension("worn");
+        remove_folder(&old)?;
+        move_folder(&self.folder, &old)?;
         move_folder(&aside, &self.folder)?;
+        remove_folder(&old)?;
         self.open_store(format).map(drop)
     }
 
@@ -378,7 +397,7 @@ impl Cycle<'_> {
             match self.push()? {
                 Pushed::Landed => return Ok(()),
                 Pushed::Moved(told) => {
-                    self.has_moved = true;
+                    self.outcome.lost_races += 1;
                     match told {
                         Some(advertisement) => self.stand_on(&advertisement)?,
                         None => self.look()?,
@@ -462,7 +481,11 @@ impl Cycle<'_> {
                 .unwrap_or(false));
         };
         match store.history_between(tip, on, LIMIT) {
-            Ok(history) => Ok(history.contains(&sent.commit)),
+            Ok(history) if history.complete || history.contains(&sent.commit) => {
+                Ok(history.contains(&sent.commit))
+            }
+            // Only what was fetched or accepted is in a store, so ours is in it if it landed further down.
+            Ok(_) => store.has(&sent.commit).map_err(|error| from_store(&error)),
             Err(error) if error.is_damage() => Err(from_store(&error)),
             // What it was sent on is not below the new tip: the branch was rewritten, and our commit with it.
             Err(_) => Ok(false),
@@ -514,7 +537,7 @@ impl Cycle<'_> {
         fetched.map_err(|error| from_remote(&error))?;
         self.outcome.fetches.push(match known {
             None => FetchReason::Initial,
-            Some(_) if self.has_moved => FetchReason::Moved,
+            Some(_) if self.outcome.lost_races > 0 => FetchReason::Moved,
             Some(_) => FetchReason::Refresh,
         });
         Ok(())

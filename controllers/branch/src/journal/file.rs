@@ -45,6 +45,8 @@ pub struct FileJournal {
     end: u64,
     /// Whether an append failed, so that what lies at the end is not known.
     broken: bool,
+    /// Whether a file is there that could not be read.
+    unread: bool,
     /// Where the writes that are not settled lie.
     live: BTreeMap<DeliveryNumber, Range<u64>>,
     /// How many bytes they take.
@@ -63,6 +65,7 @@ impl FileJournal {
             file: None,
             end: 0,
             broken: false,
+            unread: false,
             live: BTreeMap::new(),
             alive: 0,
             sent: Vec::new(),
@@ -143,8 +146,15 @@ impl FileJournal {
                     recovered.deliveries.push(*delivery);
                 }
             }
-            Record::Sent(sent) => self.sent.push(sent),
-            Record::Settled(settled) => self.settle(&settled.numbers),
+            // What was sent or settled may never have been written down, and its number must not be given again.
+            Record::Sent(sent) => {
+                recovered.next = recovered.next.max(sent.numbers.after_last());
+                self.sent.push(sent);
+            }
+            Record::Settled(settled) => {
+                recovered.next = recovered.next.max(settled.numbers.after_last());
+                self.settle(&settled.numbers);
+            }
             Record::Locked(number) => {
                 recovered.next = recovered.next.max(number.next());
                 recovered.losses.push(format!(
@@ -284,7 +294,9 @@ impl Journal for FileJournal {
             next: DeliveryNumber(1),
             ..Recovered::default()
         };
-        let opened = self.read(&mut recovered).and_then(|()| self.rewrite());
+        let read = self.read(&mut recovered);
+        self.unread = read.is_err();
+        let opened = read.and_then(|()| self.rewrite());
         self.broken = opened.is_err();
         recovered.trouble = opened.err();
         recovered
@@ -331,6 +343,16 @@ impl Journal for FileJournal {
     fn mend(&mut self) -> Result<(), JournalError> {
         if !self.broken && self.usable().is_ok() {
             return Ok(());
+        }
+        if self.unread {
+            // What it holds is not known, so it is not written over.
+            let aside = self.path.with_extension("unread");
+            fs::rename(&self.path, &aside).map_err(self.failed("putting aside"))?;
+            tracing::error!(
+                journal = %aside.display(),
+                "a journal could not be read and was put aside; the authors of the changes in it are lost unless it is put back before the next start"
+            );
+            self.unread = false;
         }
         self.rewrite()
     }

@@ -60,6 +60,14 @@ impl Numbers {
             .flat_map(|(from, to)| (*from..=*to).map(DeliveryNumber))
     }
 
+    /// Returns the first number after all of them; of none, the least there is.
+    pub fn after_last(&self) -> DeliveryNumber {
+        let last = self.ranges.last();
+        last.map_or(DeliveryNumber::default(), |(_, to)| {
+            DeliveryNumber(*to).next()
+        })
+    }
+
     fn add_range(&mut self, from: u64, to: u64) {
         let first = self
             .ranges

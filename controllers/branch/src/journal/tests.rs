@@ -295,6 +295,43 @@ fn d33_a_secret_is_kept_encrypted_and_opens_with_its_key_only() {
 }
 
 #[test]
+fn d33_no_number_is_given_twice_also_of_what_was_sent_and_not_written_down() {
+    let (scene, mut journal) = Scene::with(&some(1));
+    // The second change was accepted without being written down, and sent along with the first.
+    send(&mut journal, 'a', [1, 2]);
+    drop(journal);
+    let (mut journal, recovered) = scene.start();
+    assert_eq!(numbers(&recovered), [1]);
+    assert_eq!(recovered.next, DeliveryNumber(3));
+    settle(&mut journal, [5]);
+    drop(journal);
+    assert_eq!(scene.start().1.next, DeliveryNumber(6));
+}
+
+#[test]
+fn d33_a_journal_that_cannot_be_read_is_put_aside_and_not_written_over() {
+    let (scene, journal) = Scene::with(&some(2));
+    drop(journal);
+    let kept = scene.bytes();
+    // A folder of that name cannot be read as a file; what was there is put back behind it.
+    let elsewhere = scene.path().with_extension("elsewhere");
+    fs::rename(scene.path(), &elsewhere).unwrap();
+    fs::create_dir(scene.path()).unwrap();
+    let (mut journal, recovered) = scene.start();
+    assert!(recovered.trouble.is_some() && recovered.deliveries.is_empty());
+    fs::remove_dir(scene.path()).unwrap();
+    fs::rename(&elsewhere, scene.path()).unwrap();
+    journal.mend().unwrap();
+    accept(&mut journal, 7, &some(1)[0]).unwrap();
+    assert_eq!(
+        fs::read(scene.path().with_extension("unread")).unwrap(),
+        kept
+    );
+    drop(journal);
+    assert_eq!(numbers(&scene.start().1), [7]);
+}
+
+#[test]
 fn d33_writes_of_another_repository_are_never_replayed() {
     let (scene, journal) = Scene::with(&some(2));
     drop(journal);

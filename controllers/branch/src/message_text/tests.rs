@@ -356,10 +356,23 @@ fn a_template_ends_whatever_it_is_asked_to_do() {
     let slow =
         "{{range .Resources}}{{range $.Resources}}{{range $.Resources}}{{end}}{{end}}{{end}}x";
     let long = "{{range .Resources}}{{range $.Resources}}{{printf \"%900d\" 1}}{{end}}{{end}}";
-    for (template, said) in [(slow, "steps"), (long, "longer than")] {
+    let labels =
+        "{{range .Resources}}{{range $.Resources}}{{with $.Resources}}{{end}}{{end}}{{end}}x";
+    for (template, said) in [(slow, "steps"), (long, "longer than"), (labels, "steps")] {
         let why = word(&wording(template), &many).fell_back.unwrap();
         assert!(why.contains(said), "{why}");
     }
+    // Refused before it is used: the examples are enough to see it.
+    let doubled = format!(
+        "{{{{$x := \"aaaaaaaaaa\"}}}}{}x",
+        "{{$x = print $x $x}}".repeat(40)
+    );
+    let sources = Sources {
+        live: Some(doubled),
+        ..Sources::default()
+    };
+    let problems = format!("{:?}", Wording::read(&sources).unwrap_err());
+    assert!(problems.contains("bytes of text"), "{problems}");
     let deep = format!("{}1{}", "(".repeat(200), ")".repeat(200));
     let problem = Template::read(&format!("{{{{{deep}}}}}")).unwrap_err();
     assert!(problem.to_string().contains("nesting deeper"), "{problem}");

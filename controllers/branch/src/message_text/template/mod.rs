@@ -6,7 +6,7 @@
 //! is given, and ends: its steps and its output are bounded.
 //!
 //! Reading order: [`lex`] takes the text apart, [`tree`] is what [`parse`] makes of it, [`value`] is what a template
-//! can see, [`run`] executes, [`functions`] and [`format`] are what it can call.
+//! can see, [`run`] executes, [`functions`] and [`mod@format`] are what it can call.
 
 mod format;
 mod functions;

@@ -9,7 +9,9 @@ use super::value::Value;
 /// How many pieces one run may execute.
 const MOST_STEPS: usize = 1_000_000;
 /// How many bytes one run may print.
-const MOST_OUTPUT: usize = 1 << 20;
+const MOST_OUTPUT: usize = 64 << 10;
+/// How many bytes of text one run may give to functions; a text that is made of others is as long as they are.
+const MOST_TEXT: usize = 16 << 20;
 
 /// Executes nodes and returns what they print.
 pub(super) fn run(nodes: &[Node], root: Value) -> Result<String, Fault> {
@@ -17,6 +19,7 @@ pub(super) fn run(nodes: &[Node], root: Value) -> Result<String, Fault> {
         output: String::new(),
         variables: vec![("", root.clone())],
         steps: 0,
+        text: 0,
     };
     run.nodes(nodes, &root)?;
     Ok(run.output)
@@ -27,11 +30,17 @@ struct Run<'a> {
     /// The newest last; one of the same name hides an older one.
     variables: Vec<(&'a str, Value)>,
     steps: usize,
+    /// The bytes of text that functions were given.
+    text: usize,
 }
 
 impl<'a> Run<'a> {
     fn step(&mut self, at: usize) -> Result<(), Fault> {
-        self.steps += 1;
+        self.steps(1, at)
+    }
+
+    fn steps(&mut self, count: usize, at: usize) -> Result<(), Fault> {
+        self.steps = self.steps.saturating_add(count);
         if self.steps > MOST_STEPS {
             let problem = format!("the template takes more than {MOST_STEPS} steps");
             return Err(Fault::new(at, problem));
@@ -40,9 +49,21 @@ impl<'a> Run<'a> {
     }
 
     fn print(&mut self, text: &str, at: usize) -> Result<(), Fault> {
-        self.output.push_str(text);
-        if self.output.len() > MOST_OUTPUT {
+        if self.output.len().saturating_add(text.len()) > MOST_OUTPUT {
             let problem = format!("the message is longer than {MOST_OUTPUT} bytes");
+            return Err(Fault::new(at, problem));
+        }
+        self.output.push_str(text);
+        Ok(())
+    }
+
+    /// Counts what a function is given, before it makes a text of it.
+    fn give(&mut self, values: &[Value], at: usize) -> Result<(), Fault> {
+        for value in values {
+            self.text = self.text.saturating_add(value.text_bytes());
+        }
+        if self.text > MOST_TEXT {
+            let problem = format!("the template works on more than {MOST_TEXT} bytes of text");
             return Err(Fault::new(at, problem));
         }
         Ok(())
@@ -217,9 +238,13 @@ impl<'a> Run<'a> {
         let mut value = root;
         for name in before {
             value = field(&value, name, &[]).map_err(|problem| Fault::new(at, problem))?;
+            self.steps(value.entries(), at)?;
         }
         let given = self.arguments(arguments, dot, last)?;
-        field(&value, name, &given).map_err(|problem| Fault::new(at, problem))
+        self.give(&given, at)?;
+        let value = field(&value, name, &given).map_err(|problem| Fault::new(at, problem))?;
+        self.steps(value.entries(), at)?;
+        Ok(value)
     }
 
     fn arguments(
@@ -246,6 +271,7 @@ impl<'a> Run<'a> {
     ) -> Result<Value, Fault> {
         if !matches!(function, Function::And | Function::Or) {
             let values = self.arguments(arguments, dot, last)?;
+            self.give(&values, at)?;
             return functions::call(function, &values).map_err(|problem| Fault::new(at, problem));
         }
         // These two look at no more arguments than they need.

@@ -84,6 +84,28 @@ impl Value {
         }
     }
 
+    /// Returns how many bytes of text it holds.
+    pub(super) fn text_bytes(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Integer(_) | Self::Truth(_) | Self::Object(_) => 0,
+            Self::List(items) => items.iter().map(Self::text_bytes).sum(),
+            Self::Map { entries, .. } => {
+                let entries = entries.iter();
+                entries.map(|(name, it)| name.len() + it.text_bytes()).sum()
+            }
+        }
+    }
+
+    /// Returns how many values it holds.
+    pub(super) fn entries(&self) -> usize {
+        match self {
+            Self::List(items) => items.len(),
+            Self::Map { entries, .. } => entries.len(),
+            Self::Text(_) | Self::Integer(_) | Self::Truth(_) | Self::Object(_) => 0,
+        }
+    }
+
     /// Names the kind for messages.
     pub(super) fn kind(&self) -> &'static str {
         match self {
