@@ -40,6 +40,8 @@ enum Push {
     Loses(&'static str, &'static str),
     /// It takes the push and the answer is lost.
     TakesInSilence,
+    /// It takes the push only when [`Server::catch_up`] is called, and never answers.
+    TakesLate,
     /// It does not let the branch be moved.
     Refuses,
 }
@@ -51,6 +53,8 @@ struct Server {
     branches: BTreeMap<BranchName, CommitId>,
     next: Push,
     pushes: usize,
+    /// Pushes that wait for [`Server::catch_up`].
+    late: Vec<PushRequest>,
     /// How many more fetches it serves; nothing where it serves all.
     fetches: Option<usize>,
     _folder: TempDir,
@@ -76,6 +80,22 @@ impl Server {
         self.store.accept(attempt).unwrap();
         self.branches.insert(main(), commit.clone());
         commit
+    }
+
+    /// Takes what waits, as far as the branch is where it was then.
+    fn catch_up(&mut self) {
+        for request in std::mem::take(&mut self.late) {
+            if self.branches.get(&request.branch) == request.expected.as_ref() {
+                self.take(&request);
+            }
+        }
+    }
+
+    fn take(&mut self, request: &PushRequest) {
+        self.store.take_pack(&request.pack).unwrap();
+        self.packs.push(request.pack.clone());
+        self.branches
+            .insert(request.branch.clone(), request.new.clone());
     }
 
     fn file(&mut self, path: &str) -> String {
@@ -151,12 +171,12 @@ impl Remote for Line {
                 advertisement: self.look().unwrap(),
             };
         }
-        server.store.take_pack(&request.pack).unwrap();
-        server.packs.push(request.pack.clone());
-        server
-            .branches
-            .insert(request.branch.clone(), request.new.clone());
-        if next == Push::TakesInSilence {
+        if next == Push::TakesLate {
+            server.late.push(request.clone());
+        } else {
+            server.take(request);
+        }
+        if matches!(next, Push::TakesInSilence | Push::TakesLate) {
             let cause = RemoteError::Protocol {
                 detail: "the answer was cut".to_owned(),
             };
@@ -216,6 +236,7 @@ impl Scene {
             branches: BTreeMap::new(),
             next: Push::Takes,
             pushes: 0,
+            late: Vec::new(),
             fetches: None,
             _folder: server_folder,
         };
@@ -366,7 +387,7 @@ fn request(targets: &[&Arc<TargetConfig>], drafts: Vec<Arc<Draft>>) -> CycleRequ
     CycleRequest {
         trusted: false,
         known_tip: None,
-        unanswered: None,
+        unanswered: Vec::new(),
         doubtful: Vec::new(),
         budget: 60_000,
         publish: true,
@@ -538,7 +559,7 @@ fn an_unanswered_push_that_landed_below_a_peers_commit_is_found_and_not_made_aga
         )
     });
     let next = CycleRequest {
-        unanswered: Some(unanswered),
+        unanswered: vec![unanswered],
         pending,
         ..request(&[&apps], Vec::new())
     };
@@ -555,6 +576,44 @@ fn an_unanswered_push_that_landed_below_a_peers_commit_is_found_and_not_made_aga
             server.file("apps/team-a/configmaps/x.yaml"),
             document("x", "3", "# the peer")
         );
+    });
+}
+
+#[test]
+fn the_first_of_two_unanswered_pushes_may_be_the_one_that_landed() {
+    let mut scene = Scene::with_document();
+    let apps = target("apps");
+    let mut pending = Vec::new();
+    let mut unanswered = Vec::new();
+    for (id, name) in [(1, "x"), (2, "y")] {
+        scene.server(|server| server.next = Push::TakesLate);
+        let outcome = scene.run(CycleRequest {
+            unanswered: unanswered.clone(),
+            pending: pending.clone(),
+            ..request(&[&apps], vec![draft(id, &apps, upsert(name, "2"))])
+        });
+        unanswered.push(outcome.fault.unwrap().unanswered.unwrap());
+        let DraftResult::Judged(verdict) = &outcome.drafts[0].result else {
+            panic!("{:?}", outcome.drafts)
+        };
+        pending.push(Arc::new(verdict.write.clone().unwrap()));
+    }
+    // The slow server takes the first and refuses the second, and a peer goes on from there.
+    const PATH: &str = "apps/team-a/configmaps/x.yaml";
+    scene.server(|server| {
+        server.catch_up();
+        server.commit(PATH, &document("x", "3", "# the peer"));
+    });
+    let outcome = scene.run(CycleRequest {
+        unanswered,
+        pending,
+        ..request(&[&apps], Vec::new())
+    });
+    assert_eq!(outcome.fault, None);
+    assert_eq!(outcome.published.unwrap().through, WriteId(2));
+    scene.server(|server| {
+        assert_eq!(server.file(PATH), document("x", "3", "# the peer"));
+        assert!(server.file("apps/team-a/configmaps/y.yaml").contains("2"));
     });
 }
 
@@ -618,6 +677,7 @@ fn d33_a_push_of_an_earlier_writer_is_found_below_a_peers_commit() {
     let doubtful = |commit: &CommitId, on: &CommitId| Unanswered {
         commit: commit.clone(),
         on: Some(on.clone()),
+        through: None,
     };
     let never = CommitId::new("1".repeat(40)).unwrap();
     let outcome = scene.run(CycleRequest {

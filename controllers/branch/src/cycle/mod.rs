@@ -31,8 +31,9 @@ pub struct CycleRequest {
     pub trusted: bool,
     /// The tip that the machine knows, to tell somebody else's commits from ours.
     pub known_tip: Option<CommitId>,
-    /// A push that was never answered: find out first whether it landed.
-    pub unanswered: Option<Unanswered>,
+    /// Pushes that were never answered, oldest first: find out whether they landed.
+    #[serde(default)]
+    pub unanswered: Vec<Unanswered>,
     /// Pushes of an earlier writer that may land: find out which of them have, and then do nothing else.
     pub doubtful: Vec<Unanswered>,
     /// How long the cycle may take before it stops starting over, in milliseconds.
@@ -133,6 +134,9 @@ pub struct Unanswered {
     pub commit: CommitId,
     /// The tip that it was sent on, below which it cannot be.
     pub on: Option<CommitId>,
+    /// The last write in it, with which those before it were sent; `None` for a push of an earlier writer.
+    #[serde(default)]
+    pub through: Option<WriteId>,
 }
 
 /// What became of a pending write on a newer tip.

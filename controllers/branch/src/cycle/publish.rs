@@ -130,6 +130,7 @@ impl Cycle<'_> {
                 let unanswered = Unanswered {
                     commit: sent,
                     on: ground.tip,
+                    through: self.pending.last().map(|last| last.id),
                 };
                 Err(Fault {
                     unanswered: Some(unanswered),

@@ -364,7 +364,7 @@ impl Cycle<'_> {
         let deadline = Instant::now() + Duration::from_millis(self.request.budget);
         let must_look = !self.request.trusted
             || self.request.look
-            || self.request.unanswered.is_some()
+            || !self.request.unanswered.is_empty()
             || !self.request.doubtful.is_empty()
             || self.shop.ground.is_none();
         if must_look {
@@ -426,33 +426,29 @@ impl Cycle<'_> {
         });
     }
 
-    /// Finds out whether the push that was never answered has landed.
+    /// Finds out which of the pushes that were never answered have landed. A later one stands on the earlier ones, so
+    /// the last that landed says how far.
     fn settle_unanswered(&mut self) -> Result<(), Fault> {
-        let Some(sent) = self.request.unanswered.clone() else {
+        let ground = self.shop.ground.as_ref();
+        let Some(tip) = ground.and_then(|ground| ground.tip.clone()) else {
             return Ok(());
         };
-        let Some(tip) = self
-            .shop
-            .ground
-            .as_ref()
-            .and_then(|ground| ground.tip.clone())
-        else {
-            return Ok(());
-        };
-        let landed = tip == sent.commit || self.history_holds(&tip, &sent)?;
-        let through = self
-            .pending
-            .iter()
-            .find(|write| write.commit == sent.commit)
-            .map(|write| write.id);
-        if let (true, Some(through)) = (landed, through) {
-            self.pending.retain(|write| write.id > through);
-            self.outcome.published = Some(super::Published {
-                tip,
-                through,
-                by: ProvedBy::Fetch,
-            });
+        let mut through = None;
+        for sent in self.request.unanswered.clone() {
+            if tip == sent.commit || self.history_holds(&tip, &sent)? {
+                through = through.max(sent.through);
+            }
         }
+        let is_in = |write: &Arc<PendingWrite>| Some(write.id) <= through;
+        let Some(through) = through.filter(|_| self.pending.iter().any(is_in)) else {
+            return Ok(());
+        };
+        self.pending.retain(|write| !is_in(write));
+        self.outcome.published = Some(super::Published {
+            tip,
+            through,
+            by: ProvedBy::Fetch,
+        });
         Ok(())
     }
 
@@ -551,8 +547,8 @@ impl Cycle<'_> {
             || self
                 .request
                 .unanswered
-                .as_ref()
-                .is_some_and(|sent| sent.commit == *tip);
+                .iter()
+                .any(|sent| sent.commit == *tip);
         if !known && !ours && self.request.known_tip.is_some() {
             self.outcome.foreign = true;
         }

@@ -95,7 +95,7 @@ pub struct BranchState {
     /// Whether the next cycle may plan on the base without asking the remote first.
     trusted: bool,
     /// A push that was sent and never answered: it may have landed.
-    unanswered: Option<Unanswered>,
+    unanswered: Vec<Unanswered>,
     look_wanted: bool,
     /// Targets whose settings changed while a job ran with the ones before.
     changed_meanwhile: BTreeSet<TargetKey>,
@@ -136,7 +136,7 @@ impl BranchState {
             next_id: WriteId::FIRST,
             base: None,
             trusted: false,
-            unanswered: None,
+            unanswered: Vec::new(),
             look_wanted: true,
             changed_meanwhile: BTreeSet::new(),
             running: false,
@@ -295,7 +295,7 @@ impl BranchState {
         let publish = (!self.pending.is_empty()).then(|| self.publish_at());
         let at_once = (!self.drafts.is_empty()
             || self.look_wanted
-            || self.unanswered.is_some()
+            || !self.unanswered.is_empty()
             || self.recovery.is_unresolved())
         .then_some(0);
         let wanted = [refresh, publish, at_once].into_iter().flatten().min()?;
@@ -320,7 +320,7 @@ impl BranchState {
             return;
         }
         let request = CycleRequest {
-            trusted: self.trusted && self.unanswered.is_none(),
+            trusted: self.trusted && self.unanswered.is_empty(),
             known_tip: self.base.as_ref().and_then(|base| base.commit.clone()),
             unanswered: self.unanswered.clone(),
             doubtful: self.recovery.doubtful().to_vec(),

@@ -55,7 +55,7 @@ impl BranchState {
             None => {
                 self.trusted = true;
                 self.retry = None;
-                self.unanswered = None;
+                self.unanswered.clear();
                 self.resolve_doubts(now, &outcome.landed);
             }
             Some(fault) => {
@@ -107,8 +107,11 @@ impl BranchState {
         // The next attempt looks again, whatever the failed one was for.
         self.look_wanted = true;
         // Once a push is unanswered it stays so until somebody has looked, whatever fails in between.
-        if fault.unanswered.is_some() {
-            self.unanswered.clone_from(&fault.unanswered);
+        // A slow server may still take an earlier one after a later one was sent.
+        if let Some(sent) = &fault.unanswered
+            && !self.unanswered.contains(sent)
+        {
+            self.unanswered.push(sent.clone());
         }
         self.wait_out(now, fault);
     }
@@ -288,7 +291,7 @@ impl BranchState {
     }
 
     fn take_publication(&mut self, now: Now, published: Published, effects: &mut Vec<Effect>) {
-        self.unanswered = None;
+        self.unanswered.clear();
         let view = PushView {
             commit: published.tip.clone(),
             at: now.wall,

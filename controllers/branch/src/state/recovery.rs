@@ -76,6 +76,7 @@ impl Recovery {
         let doubt = |sent: &Sent| Unanswered {
             commit: sent.commit.clone(),
             on: sent.on.clone(),
+            through: None,
         };
         self.doubtful = sent.iter().map(doubt).collect();
         self.sent = sent;

@@ -315,12 +315,14 @@ impl World {
             .iter()
             .map(|write| PendingWrite::clone(write))
             .collect();
-        if let Some(sent) = &request.unanswered
-            && let Some((_, through, _)) = self
+        for sent in &request.unanswered {
+            let landed = self
                 .remote
                 .iter()
-                .find(|(commit, ..)| *commit == sent.commit)
-        {
+                .find(|(commit, ..)| *commit == sent.commit);
+            let Some((_, through, _)) = landed else {
+                continue;
+            };
             let through = *through;
             pending.retain(|write| write.id > through);
             outcome.published = Some(Published {
@@ -392,6 +394,7 @@ impl World {
             outcome.fault = Some(fault(Some(Unanswered {
                 commit: last.commit,
                 on: None,
+                through: Some(last.id),
             })));
         }
         outcome
