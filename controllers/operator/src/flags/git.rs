@@ -53,3 +53,28 @@ pub struct GitFlags {
     #[arg(long, value_name = "FILE")]
     pub record_steps: Option<PathBuf>,
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Only {
+        #[command(flatten)]
+        git: GitFlags,
+    }
+
+    #[test]
+    fn d36_without_flags_a_call_has_two_minutes_a_cycle_five_and_a_first_fetch_fifteen() {
+        let git = Only::parse_from(["operator"]).git;
+        let minutes = |count: u64| Duration::from_secs(60 * count);
+        assert_eq!(git.git_call_timeout, minutes(2));
+        assert_eq!(git.git_cycle_timeout, minutes(5));
+        let limits = repository::Limits::RECOMMENDED;
+        assert_eq!(limits.call_timeout, minutes(2));
+        assert_eq!(limits.first_fetch_timeout, minutes(15));
+        assert_eq!(limits.idle_timeout, minutes(2));
+    }
+}
