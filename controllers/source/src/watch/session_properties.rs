@@ -167,6 +167,8 @@ struct Run {
     mirror: Mirror,
     /// The version of the last delivery of each object since the last snapshot.
     last: BTreeMap<ResourceId, u64>,
+    /// Objects that the last snapshot left out, until they are told.
+    unseen: Vec<String>,
     deliveries: usize,
     replays: usize,
 }
@@ -186,6 +188,7 @@ impl Run {
             read_to: None,
             mirror: Mirror::new(),
             last: BTreeMap::new(),
+            unseen: Vec::new(),
             deliveries: 0,
             replays: 0,
         }
@@ -273,6 +276,7 @@ impl Run {
                 assert!(sorted, "a snapshot is sorted");
                 let kept: Vec<_> = set.protected.iter().map(|id| id.name.to_string()).collect();
                 self.mirror.retain(|name, _| kept.contains(name));
+                self.unseen = kept;
                 for object in &set.objects {
                     self.mirror
                         .insert(object.id().name.to_string(), content(&object.value()));
@@ -302,7 +306,17 @@ impl Run {
                         ..
                     }
                 );
-                assert!(is_change || is_new, "{change:?} is no change");
+                // What a replay left out is not known any more, so it is told once when it comes back.
+                let was_left_out = self
+                    .unseen
+                    .iter()
+                    .any(|unseen| *unseen == object.id().name.as_str());
+                self.unseen
+                    .retain(|unseen| *unseen != object.id().name.as_str());
+                assert!(
+                    is_change || is_new || was_left_out,
+                    "{change:?} is no change"
+                );
                 (object.id(), object.resource_version())
             }
             Change::Remove {
@@ -355,6 +369,26 @@ fn without_leftovers(mirror: &Mirror, cluster: &Cluster) -> Mirror {
         .filter(|(name, _)| lives(name))
         .map(|(name, content)| (name.clone(), *content))
         .collect()
+}
+
+#[test]
+fn what_a_replay_left_out_is_told_when_it_comes_back() {
+    let (name, content) = (2, 1);
+    let mut run = Run::new();
+    for happening in [
+        Happening::Write { name, content },
+        Happening::Read,
+        Happening::Disconnect,
+        Happening::ToggleOwner { name },
+        Happening::Compact,
+        Happening::Read,
+    ] {
+        run.happen(happening);
+    }
+    assert_eq!((run.deliveries, run.unseen.len()), (0, 1));
+    run.happen(Happening::ToggleOwner { name });
+    run.read(usize::MAX);
+    assert_eq!((run.deliveries, run.unseen.len()), (1, 0));
 }
 
 proptest! {
