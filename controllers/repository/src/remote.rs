@@ -4,8 +4,11 @@ use model::{BranchName, CommitId};
 
 use crate::advertisement::Advertisement;
 use crate::attempt::Pack;
+use crate::conversation::Transport;
 use crate::error::RemoteError;
+use crate::push::{self, PushSession};
 use crate::store::Store;
+use crate::{fetch, look};
 
 /// A Git repository elsewhere. Every call is one conversation: it blocks, it is bounded in time, and it
 /// leaves nothing behind.
@@ -36,6 +39,29 @@ pub trait Remote: Send {
 
     /// Moves one branch to a new commit if it is where we believe it to be.
     fn push(&mut self, request: &PushRequest) -> PushOutcome;
+}
+
+impl<T: Transport + Send> Remote for T {
+    fn look(&mut self) -> Result<Advertisement, RemoteError> {
+        look::look(self)
+    }
+
+    fn prove_push(&mut self) -> Result<Advertisement, RemoteError> {
+        PushSession::open(self).map(PushSession::into_advertisement)
+    }
+
+    fn fetch(
+        &mut self,
+        store: &mut Store,
+        tip: &CommitId,
+        known: Option<&CommitId>,
+    ) -> Result<(), RemoteError> {
+        fetch::fetch(self, store, tip, known)
+    }
+
+    fn push(&mut self, request: &PushRequest) -> PushOutcome {
+        push::push(self, request)
+    }
 }
 
 /// One branch, from where to where. The same request may be sent again: the comparison makes that harmless.

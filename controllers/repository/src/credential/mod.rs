@@ -4,6 +4,7 @@
 //! read stands in `dialect`, SSH keys in `ssh_key`, certificates in `trust`.
 
 mod dialect;
+mod key_cost;
 mod ssh_key;
 mod trust;
 
@@ -11,8 +12,8 @@ use std::collections::BTreeMap;
 
 use model::{RepositoryUrl, Scheme, Secret};
 
+pub(crate) use key_cost::{is_too_slow, is_too_slow_pkcs8};
 pub use ssh_key::SshKey;
-pub(crate) use ssh_key::is_too_slow;
 pub use trust::{CaBundle, TlsTrust};
 
 /// The decoded `data` of a Kubernetes Secret.

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use russh::keys::ssh_key::Kdf;
 use russh::keys::{self, Algorithm, HashAlg, PrivateKey};
 
 use super::CredentialError;
+use super::key_cost::{is_too_slow, is_too_slow_pkcs8};
 
 /// A private key, readable and without its passphrase. It is never printed.
 #[derive(Clone, PartialEq)]
@@ -31,7 +31,9 @@ impl SshKey {
             Ok(decoded) => decoded,
             Err(error) if is_encrypted(&error, &pem) => {
                 let passphrase = passphrase.ok_or(CredentialError::PassphraseMissing { key })?;
-                if PrivateKey::from_openssh(&pem).is_ok_and(|it| is_too_slow(&it)) {
+                let is_slow = PrivateKey::from_openssh(&pem).is_ok_and(|it| is_too_slow(&it))
+                    || is_too_slow_pkcs8(&pem);
+                if is_slow {
                     return Err(CredentialError::SlowSshKey { key });
                 }
                 keys::decode_secret_key(&pem, Some(passphrase))
@@ -69,15 +71,6 @@ fn is_encrypted(error: &keys::Error, pem: &str) -> bool {
         || pem.contains("-----BEGIN ENCRYPTED PRIVATE KEY-----")
 }
 
-/// The most rounds that are spent on a passphrase; `ssh-keygen` writes 24 unless it is told otherwise, and each takes
-/// some milliseconds.
-const MOST_ROUNDS: u32 = 1024;
-
-/// Says whether whoever wrote the key made it so slow to decrypt that trying would keep everybody else waiting.
-pub(crate) fn is_too_slow(key: &PrivateKey) -> bool {
-    matches!(key.kdf(), Kdf::Bcrypt { rounds, .. } if *rounds > MOST_ROUNDS)
-}
-
 /// Says whether keys of this kind sign by themselves: those on a token need its owner, DSA is not safe.
 fn can_sign(algorithm: &Algorithm) -> bool {
     matches!(
@@ -101,16 +94,27 @@ zF4gBE2xCdYLAw8I5XrPTiVLpKaxRqgYS+lkQp0+k69K9qTsIqJuxOpUzj0+ey6lNzcoG0
 -----END OPENSSH PRIVATE KEY-----
 ";
 
+    /// The same in PKCS#8: 16,777,215 rounds of PBKDF2.
+    const SLOW_PKCS8: &str = "-----BEGIN ENCRYPTED PRIVATE KEY-----
+MIGdMFkGCSqGSIb3DQEFDTBMMCsGCSqGSIb3DQEFDDAeBAgjTwKhnsDExAIEAP//
+/zAMBggqhkiG9w0CCQUAMB0GCWCGSAFlAwQBKgQQbg7fV/8wgTNAEAh/31T1YARA
+9axTT+BERkl+B0NNdE3KcR73JznQzy99i5NkeKnjadcnnXBsYjP0tcRlbqQMZeoP
+FtTyoF1Is9g9uerxmFFmbw==
+-----END ENCRYPTED PRIVATE KEY-----
+";
+
     #[test]
     fn a_key_that_is_made_to_be_slow_is_not_tried() {
-        let error = SshKey::read(SLOW, Some("phrase"), "identity").unwrap_err();
-        assert_eq!(error, CredentialError::SlowSshKey { key: "identity" });
-        let phrase = model::Secret::new("phrase".to_owned());
-        let slow = model::Secret::new(SLOW.to_owned());
-        assert_eq!(
-            crate::SigningKey::read(&slow, Some(&phrase)).unwrap_err(),
-            crate::SigningKeyError::TooSlow
-        );
+        for slow in [SLOW, SLOW_PKCS8] {
+            let error = SshKey::read(slow, Some("phrase"), "identity").unwrap_err();
+            assert_eq!(error, CredentialError::SlowSshKey { key: "identity" });
+            let phrase = model::Secret::new("phrase".to_owned());
+            let slow = model::Secret::new(slow.to_owned());
+            assert_eq!(
+                crate::SigningKey::read(&slow, Some(&phrase)).unwrap_err(),
+                crate::SigningKeyError::TooSlow
+            );
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! One conversation with one Git server: ask for refs, then call the service any number of times.
 
 use std::error::Error as _;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,7 +9,7 @@ use gix_transport::Protocol as GixProtocol;
 use gix_transport::client::blocking_io::Transport as GixTransport;
 use gix_transport::client::blocking_io::http::Transport as GixHttpTransport;
 use reqwest::header::{
-    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, LOCATION, RETRY_AFTER, USER_AGENT,
+    ACCEPT, AUTHORIZATION, CONTENT_TYPE, DATE, HeaderValue, LOCATION, RETRY_AFTER, USER_AGENT,
 };
 use reqwest::{RequestBuilder, Response, StatusCode, Url};
 use tokio::runtime::Handle;
@@ -35,9 +35,9 @@ const LONGEST_WORDS: usize = 1024;
 /// How long an idle connection is kept; shorter than the usual limit of servers and their proxies.
 const KEEP_IDLE: Duration = Duration::from_secs(30);
 
-/// A client for one endpoint. Cloning shares its connections.
+/// A Git repository over HTTP(S). Keep it for the life of an endpoint: it reuses its connections, and so do its copies.
 #[derive(Debug, Clone)]
-pub(crate) struct HttpClient {
+pub struct HttpRemote {
     client: reqwest::Client,
     runtime: Handle,
     cancel: CancellationToken,
@@ -48,7 +48,7 @@ pub(crate) struct HttpClient {
 
 /// A conversation with its own deadline.
 pub(crate) struct Exchange {
-    http: HttpClient,
+    http: HttpRemote,
     service: Service,
     protocol: Protocol,
     base: Base,
@@ -57,8 +57,14 @@ pub(crate) struct Exchange {
     pub(super) failure: Failure,
 }
 
-impl HttpClient {
-    pub(crate) fn new(
+impl HttpRemote {
+    /// Prepares to speak with the endpoint; nothing is sent. The process's TLS provider must be installed.
+    /// Calls wait on `runtime`, so they must not be made from one of its async workers; `cancel` ends the
+    /// call that is running and all later ones.
+    ///
+    /// # Errors
+    /// Fails when the URL is not one for HTTP or the certificate authorities cannot be read.
+    pub fn new(
         endpoint: &Endpoint,
         runtime: Handle,
         cancel: CancellationToken,
@@ -80,7 +86,7 @@ impl HttpClient {
     }
 }
 
-impl Transport for HttpClient {
+impl Transport for HttpRemote {
     type Conversation = Exchange;
 
     fn limits(&self) -> Limits {
@@ -334,9 +340,23 @@ fn effect_of(status: StatusCode) -> Sent {
 }
 
 fn retry_after(response: &Response) -> Option<Duration> {
-    let value = response.headers().get(RETRY_AFTER)?;
-    let seconds = value.to_str().ok()?.trim().parse().ok()?;
-    Some(Duration::from_secs(seconds).min(LONGEST_RETRY_AFTER))
+    let text = |name| response.headers().get(name)?.to_str().ok();
+    wait_of(text(RETRY_AFTER)?, text(DATE), SystemTime::now())
+}
+
+/// Reads how long to wait: seconds, or a date. A date is meant by the server's clock, which its answer tells.
+fn wait_of(text: &str, date: Option<&str>, clock: SystemTime) -> Option<Duration> {
+    let text = text.trim();
+    let wait = match text.parse() {
+        Ok(seconds) => Duration::from_secs(seconds),
+        Err(_) => {
+            let now = date.and_then(|date| httpdate::parse_http_date(date).ok());
+            let now = now.unwrap_or(clock);
+            let at = httpdate::parse_http_date(text).ok()?;
+            at.duration_since(now).unwrap_or_default()
+        }
+    };
+    Some(wait.min(LONGEST_RETRY_AFTER))
 }
 
 /// Turns the client's error into ours. Its text would show the URL, so only its causes are told.
@@ -373,5 +393,32 @@ fn tls_error<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a rus
             return Some(tls);
         }
         current = current.downcast_ref::<std::io::Error>()?.get_ref()?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_long_to_wait_is_read_from_seconds_and_from_dates() {
+        let noon = "Sun, 29 Nov 2026 12:00:00 GMT";
+        let later = "Sun, 29 Nov 2026 12:01:30 GMT";
+        let clock = httpdate::parse_http_date(noon).unwrap();
+        let an_hour_ahead = clock + Duration::from_secs(3600);
+        let cases = [
+            ("7", None, Some(7)),
+            (" 7 ", Some(noon), Some(7)),
+            ("999999", None, Some(3600)),
+            (later, None, Some(0)),
+            (later, Some(noon), Some(90)),
+            (noon, Some(later), Some(0)),
+            ("soon", Some(noon), None),
+            ("-1", None, None),
+        ];
+        for (text, date, seconds) in cases {
+            let wait = wait_of(text, date, an_hour_ahead);
+            assert_eq!(wait, seconds.map(Duration::from_secs), "{text:?} {date:?}");
+        }
     }
 }

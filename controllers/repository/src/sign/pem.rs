@@ -7,7 +7,7 @@ use russh::keys::{Error, PrivateKey, decode_secret_key};
 use zeroize::Zeroizing;
 
 use super::SigningKeyError;
-use crate::credential::is_too_slow;
+use crate::credential::{is_too_slow, is_too_slow_pkcs8};
 
 /// Begins the form that `ssh-keygen` writes.
 const OPENSSH: &str = "-----BEGIN OPENSSH PRIVATE KEY-----";
@@ -38,6 +38,7 @@ pub(super) fn read(
         (true, Some(_)) if text.contains("DEK-Info:") && !text.contains(KNOWN_ENCRYPTION) => {
             return Err(SigningKeyError::OldEncryption);
         }
+        (true, Some(_)) if is_too_slow_pkcs8(&text) => return Err(SigningKeyError::TooSlow),
         _ => {}
     }
     // A passphrase that nothing needs would be taken for a wrong one.

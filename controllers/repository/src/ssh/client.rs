@@ -21,9 +21,9 @@ use crate::host_keys::HostAddress;
 const LOOK: Duration = Duration::from_secs(10);
 const UNUSED_LOOKS: u32 = 3;
 
-/// A client for one endpoint.
+/// A Git repository over SSH. Keep it for the life of an endpoint: it reuses its connection.
 #[derive(Debug)]
-pub(super) struct SshClient {
+pub struct SshRemote {
     access: Access,
     runtime: Handle,
     cancel: CancellationToken,
@@ -32,8 +32,13 @@ pub(super) struct SshClient {
     watch: JoinSet<()>,
 }
 
-impl SshClient {
-    pub(super) fn new(
+impl SshRemote {
+    /// Prepares to speak with the endpoint; nothing is sent. Calls wait on `runtime`, so they must not be
+    /// made from one of its async workers; `cancel` ends the call that is running and all later ones.
+    ///
+    /// # Errors
+    /// Fails when the URL is not one for SSH or the credential is not a key.
+    pub fn new(
         endpoint: &Endpoint,
         runtime: Handle,
         cancel: CancellationToken,
@@ -84,7 +89,7 @@ impl SshClient {
     }
 }
 
-impl Transport for SshClient {
+impl Transport for SshRemote {
     type Conversation = SshTalk;
 
     fn limits(&self) -> Limits {

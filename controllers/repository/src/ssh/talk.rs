@@ -16,7 +16,7 @@ use crate::error::RemoteError;
 use crate::text;
 
 /// The conversation. Every answer comes from the same stream, one after the other.
-pub(super) struct SshTalk {
+pub(crate) struct SshTalk {
     channel: Rc<RefCell<ServiceChannel>>,
     service: Service,
     failure: Failure,
@@ -126,7 +126,7 @@ fn begins_like_git(channel: &mut ServiceChannel) -> Result<(), RemoteError> {
 }
 
 /// The service's words, as they come.
-pub(super) struct SshAnswer(Rc<RefCell<ServiceChannel>>);
+pub(crate) struct SshAnswer(Rc<RefCell<ServiceChannel>>);
 
 impl Read for SshAnswer {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {

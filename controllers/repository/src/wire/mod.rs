@@ -6,3 +6,6 @@
 pub(crate) mod packet;
 pub(crate) mod refs;
 pub(crate) mod report;
+
+#[cfg(test)]
+mod hostile_tests;
