@@ -19,6 +19,9 @@ pub struct BranchView {
     pub branch: BranchName,
     /// Where the branch is on the remote, once anything has looked.
     pub base: Option<BaseView>,
+    /// The newest commit of somebody else that was noticed on the branch: what our commits have built on since, or will.
+    /// Whoever applies the branch has to have asked for it.
+    pub foreign: Option<CommitId>,
     /// The open commit window.
     pub window: Option<WindowView>,
     /// Writes that are decided and not yet published, oldest first.

@@ -118,6 +118,12 @@ const COMMIT_FAILURES: FamilySpec<6> = FamilySpec {
               refused).",
     act: "When it grows: kubectl describe the GitTarget says why and what to do.",
 };
+const RESYNC_FAILURES: FamilySpec<2> = FamilySpec {
+    name: "git_resync_failures_total",
+    labels: ["gittarget_namespace", "gittarget_name"],
+    meaning: "Snapshots of a collection of which nothing could be written.",
+    act: "When it grows: the folder does not follow the cluster; kubectl describe the GitTarget says why and what to do.",
+};
 const FETCHES: FamilySpec<5> = FamilySpec {
     name: "git_fetches_total",
     labels: [
@@ -167,6 +173,12 @@ const JOURNAL_FAILING: FamilySpec<2> = FamilySpec {
     labels: ["gitbranch_namespace", "gitbranch_name"],
     meaning: "1 while the journal of the branch cannot be written, else 0, read at the scrape.",
     act: "It is 1: free space under --data-dir or repair the disk; changes are mirrored meanwhile.",
+};
+const QUEUE_DEPTH: FamilySpec<2> = FamilySpec {
+    name: "git_queue_depth",
+    labels: ["gitbranch_namespace", "gitbranch_name"],
+    meaning: "Objects whose window is closed and that wait to be decided, read at the scrape.",
+    act: "It stays above 0 for minutes: the branch's Git job does not end; read the Ready condition of the GitBranch.",
 };
 const RETAINED_WRITES: FamilySpec<2> = FamilySpec {
     name: "git_retained_writes",
@@ -227,6 +239,7 @@ pub struct Metrics {
     placement_refusals: Family<IntCounter, 5>,
     listings: Family<IntCounter, 3>,
     commit_failures: Family<IntCounter, 6>,
+    resync_failures: Family<IntCounter, 2>,
     fetches: Family<IntCounter, 5>,
     encryptions: Family<IntCounter, 3>,
     announcements_dropped: Family<IntCounter, 4>,
@@ -262,6 +275,7 @@ impl Metrics {
             placement_refusals: registrar.counter(PLACEMENT_REFUSALS)?,
             listings: registrar.counter(LISTINGS)?,
             commit_failures: registrar.counter(COMMIT_FAILURES)?,
+            resync_failures: registrar.counter(RESYNC_FAILURES)?,
             fetches: registrar.counter(FETCHES)?,
             encryptions: registrar.counter(ENCRYPTIONS)?,
             announcements_dropped: registrar.counter(ANNOUNCEMENTS_DROPPED)?,
@@ -291,6 +305,7 @@ fn gauges(registrar: &mut Registrar, directory: &DirectoryReader) -> Result<(), 
             }
         })
     };
+    gauge(QUEUE_DEPTH, |view| Some(count(view.queued)))?;
     gauge(RETAINED_WRITES, |view| Some(count(view.pending.len())))?;
     gauge(RETAINED_BYTES, |view| Some(count(view.buffered_bytes)))?;
     gauge(RETAINED_SINCE, |view| {
@@ -411,6 +426,11 @@ impl BranchMetrics {
                 "refused",
             ];
             self.families.commit_failures.with(labels).inc();
+            if matches!(draft.kind, DraftKind::Resync(_)) {
+                let target = draft.target_key();
+                let labels = [target.namespace.as_str(), target.name.as_str()];
+                self.families.resync_failures.with(labels).inc();
+            }
         }
         let DraftResult::Judged(verdict) = result else {
             return;

@@ -20,6 +20,7 @@ pub(crate) fn view(state: &BranchState) -> BranchView {
             proved_by: base.proved_by,
             parent: base.parent.clone(),
         }),
+        foreign: state.foreign().cloned(),
         window: state.open_window().map(window),
         pending: pending(state),
         queued: state

@@ -20,6 +20,9 @@ use crate::sink::BranchSink;
 use crate::stores;
 use crate::supervisor::Settings;
 
+/// How long a disk may take to write the journal before changes are taken without it, in milliseconds.
+const DISK_PATIENCE: model::Millis = 30_000;
+
 /// What branch writers look up about their targets.
 #[derive(Clone, Default)]
 pub(crate) struct Lookups {
@@ -78,6 +81,8 @@ pub(crate) fn enlist_branch(
             .of(&order.identity.key, &order.provider),
         recorder: settings.recorder.clone(),
         journal: Some(journal(order, settings)),
+        disk_patience: DISK_PATIENCE,
+        sensitivity: settings.source.sensitivity.clone(),
         spare: Box::new(spare),
     };
     let (actor, handle, view) = BranchActor::new(

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::author::Author;
 use crate::name::TargetKey;
 use crate::object::DesiredObject;
-use crate::resource::{Collection, ResourceId, ServedType};
+use crate::resource::{Collection, ResourceId, Sensitivity, ServedType};
 
 /// One change of one object, on its way to the folder of one target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -106,6 +106,17 @@ impl Change {
         match self {
             Self::Upsert { operation, .. } => *operation,
             Self::Remove { .. } => Operation::Delete,
+        }
+    }
+
+    /// Judges once more whether the object is sensitive. What was stays so.
+    pub fn judge(&mut self, sensitivity: &Sensitivity) {
+        match self {
+            Self::Upsert { object, .. } => Arc::make_mut(object).judge(sensitivity),
+            Self::Remove { served, .. } if sensitivity.is_sensitive(&served.type_id) => {
+                Arc::make_mut(served).sensitive = true;
+            }
+            Self::Remove { .. } => {}
         }
     }
 

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::name::Uid;
-use crate::resource::{ResourceId, ServedType};
+use crate::resource::{ResourceId, Sensitivity, ServedType};
 
 /// An object as the API server sent it, with everything that controllers put into it.
 #[derive(Clone)]
@@ -199,6 +199,13 @@ impl DesiredObject {
     /// Says whether the object must be encrypted before it is written.
     pub fn is_sensitive(&self) -> bool {
         self.served.sensitive
+    }
+
+    /// Judges once more whether the object must be encrypted. What had to be stays so.
+    pub fn judge(&mut self, sensitivity: &Sensitivity) {
+        if !self.is_sensitive() && sensitivity.is_sensitive(&self.served.type_id) {
+            Arc::make_mut(&mut self.served).sensitive = true;
+        }
     }
 
     /// Returns a copy without content, for records that must hold no data of an object. Identity and size

@@ -506,6 +506,8 @@ impl Writer {
                 metrics: self.metrics.of(&key, &provider),
                 recorder: None,
                 journal: None,
+                disk_patience: 30_000,
+                sensitivity: model::Sensitivity::default(),
                 spare: Box::new(|| None),
             },
         );

@@ -237,6 +237,7 @@ mod tests {
                 .id(),
             branch: BranchName::new("main").unwrap(),
             base: None,
+            foreign: None,
             window: None,
             pending: Vec::new(),
             queued: 0,

@@ -9,6 +9,7 @@ use model::{Change, FileTree, Files, FolderPath, Refusal, ResourceId};
 use repository::{StoreError, TreeEdit};
 
 use super::fault::{folder_refusal, from_store, store_is_closed};
+use super::keep::Planned;
 use super::projection::CommitError;
 use super::tally::tally;
 use super::workshop::{Cycle, Workshop};
@@ -61,7 +62,13 @@ impl Cycle<'_> {
         let retained = retained(&outcome);
         let refused = refused(&outcome);
         let tally = tally(&draft.kind, &outcome);
-        match self.make_write(draft, target, outcome) {
+        let planned = Planned::alone(&outcome, &policy);
+        let key = (draft.id, Arc::clone(&target));
+        let made = self.make_write(draft, target, outcome);
+        if let (Ok(Some(_)), Some(planned)) = (&made, planned) {
+            self.note_kept(key.0, &key.1, &snapshot.files, planned);
+        }
+        match made {
             Ok(write) => Ok(DraftResult::Judged(Box::new(Verdict {
                 write,
                 refused,

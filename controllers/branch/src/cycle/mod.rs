@@ -7,6 +7,7 @@
 
 mod decide;
 mod fault;
+mod keep;
 mod projection;
 mod publish;
 pub(crate) mod tally;
@@ -57,8 +58,8 @@ pub struct CycleRequest {
 pub struct CycleOutcome {
     /// Where the branch is, if that was proved.
     pub base: Option<ProvedBase>,
-    /// Whether the branch holds a commit that is neither known nor ours.
-    pub foreign: bool,
+    /// The tip, if it is neither known nor ours: somebody else has pushed.
+    pub foreign: Option<CommitId>,
     /// How many pushes of the cycle found the branch elsewhere.
     #[serde(default)]
     pub lost_races: u32,

@@ -1,12 +1,14 @@
 //! The pending writes as commits on the ground.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use manifests::{FileEdit, Intent, Outcome, Policy, PruneMode};
 use model::{Author, CommitId, FileTree, Files, Now, RefusalScope, TargetKey};
-use repository::{Attempt, CommitText, SigningKey, StoreError};
+use repository::{Attempt, CommitText, SigningKey, StoreError, TreeEdit};
 
 use super::fault::{folder_refusal, from_store, store_fault, unsigned};
+use super::keep::{Earlier, Planned};
 use super::workshop::{Cycle, Keys, MadeBy, Projection, Workshop};
 use super::{DraftResult, Fault, Replay};
 use crate::state::{PendingWrite, WriteId};
@@ -60,21 +62,38 @@ impl Cycle<'_> {
         }
         let attempt = Attempt::new(self.shop.opened_store()?, root.as_ref())
             .map_err(|error| from_store(&error))?;
-        self.shop.projection = Some(Projection {
+        let before = self.shop.projection.replace(Projection {
             root,
             writes: Vec::new(),
             attempt,
             made_by: None,
+            kept: BTreeMap::new(),
         });
+        let mut earlier = before.map(Earlier::from);
         for write in std::mem::take(&mut self.pending) {
-            if let Some(write) = self.replay(&write)? {
-                self.pending.push(Arc::new(write));
-            }
+            let made = self.make_again(&write, earlier.as_mut())?;
+            self.pending.extend(made.map(Arc::new));
         }
         if let Some(projection) = &mut self.shop.projection {
             projection.writes = self.pending.iter().map(|write| write.id).collect();
         }
         Ok(())
+    }
+
+    /// Makes the commit of one write again, without a plan where the earlier one tells what it would come to.
+    fn make_again(
+        &mut self,
+        write: &PendingWrite,
+        earlier: Option<&mut Earlier>,
+    ) -> Result<Option<PendingWrite>, Fault> {
+        let Some(earlier) = earlier else {
+            return self.replay(write);
+        };
+        if let Some(made) = self.keep(write, earlier)? {
+            return Ok(Some(made));
+        }
+        earlier.forget_ground();
+        self.replay(write)
     }
 
     /// Does the decided actions of one write again, through the whole gate, and plans nothing else.
@@ -109,6 +128,9 @@ impl Cycle<'_> {
             Err(CommitError::Store(error)) => return self.replay_nowhere(write, &error),
             Err(CommitError::Fault(fault)) => return Err(fault),
         };
+        if let Some(planned) = Planned::alone(&outcome, &policy) {
+            self.note_kept(write.id, &write.target, &snapshot.files, planned);
+        }
         let made = commit.map(|commit| PendingWrite {
             objects: super::decide::changed(&outcome),
             actions: outcome.decided,
@@ -141,7 +163,7 @@ impl Cycle<'_> {
 
     /// Reports what became of the write. A write that was decided in this very cycle is corrected where it
     /// is reported; the machine does not know it yet.
-    fn note_replay(&mut self, replay: Replay) {
+    pub(super) fn note_replay(&mut self, replay: Replay) {
         let folder_refused = replay
             .refusals
             .iter()
@@ -229,6 +251,18 @@ impl Cycle<'_> {
         closed_at: Now,
         edits: &[FileEdit],
     ) -> Result<Option<CommitId>, CommitError> {
+        let edits: Vec<_> = edits.iter().map(super::decide::tree_edit).collect();
+        self.commit_edits(message, author, closed_at, &edits)
+    }
+
+    /// Makes one commit of edits of files.
+    pub(super) fn commit_edits(
+        &mut self,
+        message: &str,
+        author: &Author,
+        closed_at: Now,
+        edits: &[TreeEdit],
+    ) -> Result<Option<CommitId>, CommitError> {
         if edits.is_empty() {
             return Ok(None);
         }
@@ -245,10 +279,9 @@ impl Cycle<'_> {
             committer,
             time_ms: closed_at.wall,
         };
-        let edits: Vec<_> = edits.iter().map(super::decide::tree_edit).collect();
         let commit = match signing {
-            None => projection.attempt.commit(&edits, &text),
-            Some(key) => projection.attempt.commit_signed(&edits, &text, &key),
+            None => projection.attempt.commit(edits, &text),
+            Some(key) => projection.attempt.commit_signed(edits, &text, &key),
         };
         Ok(commit?)
     }

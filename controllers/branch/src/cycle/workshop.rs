@@ -13,6 +13,7 @@ use rand::Rng as _;
 use repository::{Advertisement, Attempt, ObjectFormat, Remote, SigningKey, Store};
 
 use super::fault::{from_read, from_remote, from_store, store_fault, store_is_closed};
+use super::keep::Kept;
 use super::{CycleOutcome, CycleRequest, Fault, FetchReason, Unanswered};
 use crate::journal::Sent;
 use crate::message::TargetConfig;
@@ -122,7 +123,7 @@ impl Folders {
     }
 
     /// Returns what is known of a folder.
-    fn known(&mut self, path: &FolderPath) -> &mut Folder {
+    pub(super) fn known(&mut self, path: &FolderPath) -> &mut Folder {
         self.0
             .entry(path.clone())
             .or_insert_with(|| Folder::new(path.clone()))
@@ -152,13 +153,15 @@ pub(super) struct Ground {
     pub parent: Option<board::ParentView>,
 }
 
-/// The pending writes made into commits on one ground. Rebuilt, never patched.
+/// The pending writes made into commits on one ground. Rebuilt on another, never patched.
 pub(super) struct Projection {
     pub root: Option<CommitId>,
     pub writes: Vec<WriteId>,
     pub attempt: Attempt,
     /// As whom the commits were made; `None` before the first.
     pub made_by: Option<MadeBy>,
+    /// What can be done on another ground without planning it.
+    pub kept: BTreeMap<WriteId, Kept>,
 }
 
 /// As whom commits are made. Commits of another one are made anew.
@@ -550,7 +553,7 @@ impl Cycle<'_> {
                 .iter()
                 .any(|sent| sent.commit == *tip);
         if !known && !ours && self.request.known_tip.is_some() {
-            self.outcome.foreign = true;
+            self.outcome.foreign = Some(tip.clone());
         }
     }
 }

@@ -163,6 +163,12 @@ pub enum JournalError {
         /// Why it failed.
         source: io::Error,
     },
+    /// The disk does not answer, neither with success nor with failure.
+    #[error("writing has not come back for {seconds} s; repair the disk")]
+    Silent {
+        /// After how many seconds nobody waited any more.
+        seconds: u64,
+    },
     /// Somebody removed the file.
     #[error("{} was removed while it was in use", path.display())]
     Vanished {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use board::JournalState;
-use model::{FolderPath, GitBranchKey, Millis};
+use model::{FolderPath, GitBranchKey, Millis, Sensitivity};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
@@ -45,25 +45,6 @@ impl Batch {
     pub(super) fn has_deliveries(&self) -> bool {
         !self.folders.is_empty()
     }
-
-    /// Returns what has to be written down.
-    fn entries(&self) -> Vec<Entry<'_>> {
-        let deliveries = self.events.iter().filter_map(|event| match event {
-            Event::Received {
-                message: BranchMessage::Deliver(accepted),
-                ..
-            } => Some(accepted),
-            _ => None,
-        });
-        deliveries
-            .zip(&self.folders)
-            .map(|(accepted, folder)| Entry::Accepted {
-                number: accepted.number,
-                folder: folder.clone(),
-                delivery: &accepted.delivery,
-            })
-            .collect()
-    }
 }
 
 /// A push that the Git job is about to make. It waits for the answer.
@@ -76,7 +57,9 @@ struct Note {
 pub(super) struct Desk {
     /// `None` while a job holds it, and where no journal is kept.
     journal: Option<Box<dyn Journal>>,
-    job: Option<JoinHandle<Done>>,
+    job: Option<Job>,
+    /// A job that has not come back in time. Nobody waits for it; it brings the journal back if it ever ends.
+    lost: Option<JoinHandle<Done>>,
     next: DeliveryNumber,
     notes: mpsc::Receiver<Note>,
     /// Notes that were received and not written.
@@ -86,15 +69,30 @@ pub(super) struct Desk {
     state: JournalState,
     /// The monotonic moment at which a journal that failed is mended.
     mend_at: Option<Millis>,
+    sensitivity: Sensitivity,
+    /// How long one job may take before nobody waits for it, in milliseconds.
+    patience: Millis,
     branch: GitBranchKey,
     clock: Arc<dyn Clock>,
     metrics: BranchMetrics,
 }
 
-/// What one job writes.
-struct Work {
+/// A job that writes, and what waits for it.
+struct Job {
+    handle: JoinHandle<Done>,
+    /// What is written; its events are in `work`.
     batch: Batch,
     notes: Vec<Note>,
+    work: Arc<Work>,
+    /// The monotonic moment from which it is waited for no longer.
+    silent_at: Millis,
+}
+
+/// What one job writes.
+struct Work {
+    events: Vec<Event>,
+    folders: Vec<Option<FolderPath>>,
+    sent: Vec<Sent>,
     settled: Vec<Settled>,
     must_mend: bool,
 }
@@ -102,15 +100,16 @@ struct Work {
 /// What came of it.
 struct Done {
     journal: Box<dyn Journal>,
-    batch: Batch,
-    /// What has to be written another time.
-    unsettled: Vec<Settled>,
+    /// Whether all of it is written down, whatever became of the journal afterwards.
+    is_written: bool,
     result: Result<Appended, JournalError>,
 }
 
 impl Desk {
     pub(super) fn new(
         journal: Option<Box<dyn Journal>>,
+        sensitivity: Sensitivity,
+        patience: Millis,
         branch: GitBranchKey,
         clock: Arc<dyn Clock>,
         metrics: BranchMetrics,
@@ -123,6 +122,7 @@ impl Desk {
         Self {
             journal,
             job: None,
+            lost: None,
             next: DeliveryNumber(1),
             notes,
             taken_notes: Vec::new(),
@@ -130,6 +130,8 @@ impl Desk {
             settled: Vec::new(),
             state,
             mend_at: None,
+            sensitivity,
+            patience,
             branch,
             clock,
             metrics,
@@ -143,7 +145,10 @@ impl Desk {
             let recovered = journal.recover();
             (journal, recovered)
         });
-        let (journal, recovered) = joined(read.await).await;
+        let (journal, mut recovered) = joined(read.await).await;
+        for recovered in &mut recovered.deliveries {
+            recovered.delivery.change.judge(&self.sensitivity);
+        }
         self.journal = Some(journal);
         self.next = recovered.next;
         for loss in &recovered.losses {
@@ -196,13 +201,19 @@ impl Desk {
     /// mend, or writes that are settled. Returns the batch that is written, if that was it.
     pub(super) async fn next(&mut self, clock: &dyn Clock) -> Batch {
         if self.is_busy() {
-            return self.written().await;
+            return self.written(clock).await;
         }
         let has_settled = self.has_settled();
+        let mend_at = self.mend_at.filter(|_| self.lost.is_none());
         tokio::select! { biased;
+            journal = found(&mut self.lost) => {
+                self.lost = None;
+                self.journal = Some(journal);
+                self.mend_at = Some(clock.now().monotonic);
+            }
             Some(note) = self.notes.recv() => self.taken_notes.push(note),
             () = std::future::ready(()), if has_settled => {}
-            () = super::sleep_until(self.mend_at, clock) => {}
+            () = super::sleep_until(mend_at, clock) => {}
         }
         self.write(Batch::default()).unwrap_or_default()
     }
@@ -228,27 +239,59 @@ impl Desk {
             notes.into_iter().for_each(Note::answer);
             return Some(batch);
         };
-        let work = Work {
-            batch,
-            notes,
+        let mut batch = batch;
+        let work = Arc::new(Work {
+            events: std::mem::take(&mut batch.events),
+            folders: batch.folders.clone(),
+            sent: notes.iter().map(|note| note.sent.clone()).collect(),
             settled: std::mem::take(&mut self.settled),
             must_mend: self.mend_at.is_some(),
-        };
-        self.job = Some(tokio::task::spawn_blocking(move || work.carry_out(journal)));
+        });
+        let shared = Arc::clone(&work);
+        self.job = Some(Job {
+            handle: tokio::task::spawn_blocking(move || shared.carry_out(journal)),
+            batch,
+            notes,
+            work,
+            silent_at: now.saturating_add(self.patience),
+        });
         None
     }
 
-    /// Waits for the running job and returns the batch that is written.
-    async fn written(&mut self) -> Batch {
+    /// Waits for the running job, or until it has been silent for too long, and returns its batch.
+    async fn written(&mut self, clock: &dyn Clock) -> Batch {
         let Some(job) = &mut self.job else {
             return std::future::pending().await;
         };
-        let done = joined(job.await).await;
-        self.job = None;
-        self.journal = Some(done.journal);
-        self.settled.splice(0..0, done.unsettled);
-        let deliveries = u64::try_from(done.batch.folders.len()).unwrap_or(u64::MAX);
-        match done.result {
+        let silent_at = Some(job.silent_at);
+        let done = tokio::select! { biased;
+            ended = &mut job.handle => Some(joined(ended).await),
+            () = super::sleep_until(silent_at, clock) => None,
+        };
+        let Some(job) = self.job.take() else {
+            return Batch::default();
+        };
+        // Whether or not it could be noted, the push goes on: mirroring does not stop with the disk.
+        job.notes.into_iter().for_each(Note::answer);
+        let mut batch = job.batch;
+        let deliveries = u64::try_from(batch.folders.len()).unwrap_or(u64::MAX);
+        let (is_written, result) = match done {
+            Some(done) => {
+                self.journal = Some(done.journal);
+                (done.is_written, done.result)
+            }
+            None => {
+                self.lost = Some(job.handle);
+                let seconds = self.patience / 1000;
+                (false, Err(JournalError::Silent { seconds }))
+            }
+        };
+        let work = Arc::try_unwrap(job.work).unwrap_or_else(|shared| shared.again());
+        batch.events = work.events;
+        if !is_written {
+            self.settled.splice(0..0, work.settled);
+        }
+        match result {
             Ok(appended) => {
                 self.metrics
                     .note_journalled(appended.kept, appended.unkeyed);
@@ -262,16 +305,16 @@ impl Desk {
                 self.fail(&error);
             }
         }
-        done.batch
+        batch
     }
 
     /// Writes what is settled and lets go of the journal.
-    pub(super) async fn close(mut self) {
+    pub(super) async fn close(mut self, clock: &dyn Clock) {
         if self.is_busy() {
-            self.written().await;
+            self.written(clock).await;
         }
         if self.has_settled() && self.write(Batch::default()).is_none() {
-            self.written().await;
+            self.written(clock).await;
         }
     }
 
@@ -293,19 +336,13 @@ impl Desk {
 }
 
 impl Work {
-    fn carry_out(self, mut journal: Box<dyn Journal>) -> Done {
+    fn carry_out(&self, mut journal: Box<dyn Journal>) -> Done {
         let result = self.append(journal.as_mut());
-        // Whether or not it could be noted, the push goes on: mirroring does not stop with the disk.
-        self.notes.into_iter().for_each(Note::answer);
-        let unsettled = match &result {
-            Ok(_) => Vec::new(),
-            Err(_) => self.settled,
-        };
+        let is_written = result.is_ok();
         let result = result.and_then(|appended| journal.tidy().map(|()| appended));
         Done {
             journal,
-            batch: self.batch,
-            unsettled,
+            is_written,
             result,
         }
     }
@@ -316,18 +353,46 @@ impl Work {
         }
         // What is settled first, so that a record of a push never stands before the end of the one before it.
         let mut entries: Vec<_> = self.settled.iter().map(Entry::Settled).collect();
-        entries.extend(self.batch.entries());
-        entries.extend(self.notes.iter().map(|note| Entry::Sent(&note.sent)));
+        entries.extend(self.accepted());
+        entries.extend(self.sent.iter().map(Entry::Sent));
         if entries.is_empty() {
             return Ok(Appended::default());
         }
-        let somebody_waits = self.batch.has_deliveries() || !self.notes.is_empty();
+        let somebody_waits = !self.folders.is_empty() || !self.sent.is_empty();
         let durability = if somebody_waits {
             Durability::Synced
         } else {
             Durability::Written
         };
         journal.append(&entries, durability)
+    }
+
+    fn accepted(&self) -> impl Iterator<Item = Entry<'_>> {
+        let deliveries = self.events.iter().filter_map(|event| match event {
+            Event::Received {
+                message: BranchMessage::Deliver(accepted),
+                ..
+            } => Some(accepted),
+            _ => None,
+        });
+        deliveries
+            .zip(&self.folders)
+            .map(|(accepted, folder)| Entry::Accepted {
+                number: accepted.number,
+                folder: folder.clone(),
+                delivery: &accepted.delivery,
+            })
+    }
+
+    /// Returns what is needed elsewhere of work that still goes on.
+    fn again(&self) -> Self {
+        Self {
+            events: self.events.clone(),
+            folders: Vec::new(),
+            sent: Vec::new(),
+            settled: self.settled.clone(),
+            must_mend: self.must_mend,
+        }
     }
 }
 
@@ -350,6 +415,14 @@ impl Ledger for DeskLedger {
         };
         self.0.blocking_send(note).map_err(|_| LedgerClosed)?;
         answer.blocking_recv().map_err(|_| LedgerClosed)
+    }
+}
+
+/// Waits for a job that nobody waited for any more, and returns its journal.
+async fn found(lost: &mut Option<JoinHandle<Done>>) -> Box<dyn Journal> {
+    match lost {
+        Some(lost) => joined(lost.await).await.journal,
+        None => std::future::pending().await,
     }
 }
 

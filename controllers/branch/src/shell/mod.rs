@@ -3,13 +3,14 @@
 mod desk;
 
 use std::collections::VecDeque;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use board::{BranchView, IntakeState, Publisher, Reader};
-use model::Now;
+use model::{Millis, Now, Sensitivity};
 use tokio::sync::{Semaphore, mpsc, watch};
-use tokio::task::JoinHandle;
+use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 
 use crate::cycle::{CycleOutcome, CycleRequest, Workshop};
@@ -21,6 +22,13 @@ use crate::metrics::BranchMetrics;
 use crate::record::{Line, Recorder, effects_without_content, without_content};
 use crate::state::{BranchIdentity, BranchState, Settings};
 use desk::{Batch, Desk};
+
+/// How many Git jobs run at once, in all branches. Each takes a thread of the runtime's pool, of which there are 512,
+/// and may wait for another one: to write the journal, or to read a key. So they must not take them all.
+static GIT_JOBS: Semaphore = Semaphore::const_new(256);
+
+/// A Git job that waits for its turn or runs.
+type Job = Pin<Box<dyn Future<Output = Result<(Workshop, CycleOutcome), JoinError>> + Send>>;
 
 /// Tells the time. Tests move it by hand.
 pub trait Clock: Send + Sync {
@@ -75,7 +83,7 @@ pub struct BranchActor {
     occurrences: mpsc::Sender<Occurrence>,
     metrics: BranchMetrics,
     recorder: Option<(Recorder, String)>,
-    job: Option<JoinHandle<(Workshop, CycleOutcome)>>,
+    job: Option<Job>,
     /// A cycle was asked for and there is nothing to run it with.
     cannot_start: bool,
     spare: Box<dyn Fn() -> Option<Workshop> + Send>,
@@ -93,6 +101,11 @@ pub struct Surroundings {
     pub recorder: Option<Recorder>,
     /// Where accepted writes are kept until they are settled, if anywhere.
     pub journal: Option<Box<dyn Journal>>,
+    /// How long the journal may take to be written before changes are taken without it, in milliseconds (usually
+    /// 30,000).
+    pub disk_patience: Millis,
+    /// Which types are sensitive now; what an earlier writer accepted may have been judged by another list.
+    pub sensitivity: Sensitivity,
     /// Makes a new workshop after a job broke down and took the old one with it.
     pub spare: Box<dyn Fn() -> Option<Workshop> + Send>,
 }
@@ -116,6 +129,8 @@ impl BranchActor {
         }
         let desk = Desk::new(
             around.journal,
+            around.sensitivity,
+            around.disk_patience,
             identity.key.clone(),
             Arc::clone(&around.clock),
             around.metrics.clone(),
@@ -192,7 +207,7 @@ impl BranchActor {
             }
             self.publish();
         }
-        self.desk.close().await;
+        self.desk.close(self.clock.as_ref()).await;
         ended.unwrap_or_default()
     }
 
@@ -333,7 +348,7 @@ impl BranchActor {
             workshop.use_ledger(ledger);
         }
         let metrics = self.metrics.clone();
-        self.job = Some(tokio::task::spawn_blocking(move || {
+        let work = move || {
             let started = Instant::now();
             let may_push = request.publish;
             let drafts = request.drafts.clone();
@@ -345,13 +360,15 @@ impl BranchActor {
                 }
             }
             (workshop, outcome)
+        };
+        self.job = Some(Box::pin(async move {
+            // It is never closed; without a turn the job would run all the same.
+            let _turn = GIT_JOBS.acquire().await;
+            tokio::task::spawn_blocking(work).await
         }));
     }
 
-    fn take_back(
-        &mut self,
-        outcome: Result<(Workshop, CycleOutcome), tokio::task::JoinError>,
-    ) -> Event {
+    fn take_back(&mut self, outcome: Result<(Workshop, CycleOutcome), JoinError>) -> Event {
         self.job = None;
         match outcome {
             Ok((workshop, outcome)) => {
@@ -391,9 +408,7 @@ impl BranchActor {
     }
 }
 
-async fn join(
-    job: &mut Option<JoinHandle<(Workshop, CycleOutcome)>>,
-) -> Result<(Workshop, CycleOutcome), tokio::task::JoinError> {
+async fn join(job: &mut Option<Job>) -> Result<(Workshop, CycleOutcome), JoinError> {
     match job {
         Some(job) => job.await,
         None => std::future::pending().await,

@@ -92,6 +92,8 @@ pub struct BranchState {
     pending: VecDeque<Arc<PendingWrite>>,
     next_id: WriteId,
     base: Option<Base>,
+    /// The newest commit of somebody else.
+    foreign: Option<CommitId>,
     /// Whether the next cycle may plan on the base without asking the remote first.
     trusted: bool,
     /// A push that was sent and never answered: it may have landed.
@@ -135,6 +137,7 @@ impl BranchState {
             pending: VecDeque::new(),
             next_id: WriteId::FIRST,
             base: None,
+            foreign: None,
             trusted: false,
             unanswered: Vec::new(),
             look_wanted: true,
@@ -206,10 +209,12 @@ impl BranchState {
         crate::report::view(self)
     }
 
-    /// Returns the folder of a target that is on the branch.
+    /// Returns the folder of a target that is on the branch, or will be once the fate of earlier pushes is known.
     pub(crate) fn folder_of(&self, target: &TargetKey) -> Option<model::FolderPath> {
-        let config = self.targets.config(target)?;
-        Some(config.folder.clone())
+        if let Some(held) = self.recovery.held_config(target) {
+            return Some(held.folder.clone());
+        }
+        Some(self.targets.config(target)?.folder.clone())
     }
 
     /// Returns whether changes are taken in.
@@ -387,6 +392,10 @@ impl BranchState {
 
     pub(crate) fn base(&self) -> Option<&Base> {
         self.base.as_ref()
+    }
+
+    pub(crate) fn foreign(&self) -> Option<&CommitId> {
+        self.foreign.as_ref()
     }
 
     pub(crate) fn open_window(&self) -> Option<&OpenWindow> {

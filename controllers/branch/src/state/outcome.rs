@@ -33,8 +33,9 @@ impl BranchState {
         if let Some(proved) = outcome.base {
             self.take_base(now, proved);
         }
-        if outcome.foreign {
+        if outcome.foreign.is_some() {
             self.targets.reconsider_refusals();
+            self.foreign = outcome.foreign;
         }
         for scan in outcome.folders {
             if let Some(target) = self.targets.get_mut(&scan.target) {

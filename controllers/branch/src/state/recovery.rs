@@ -13,7 +13,7 @@ use model::{Change, CommitId, Delivery, Millis, Now, ResourceId, Snapshot, Targe
 use super::BranchState;
 use crate::cycle::Unanswered;
 use crate::journal::{DeliveryNumber, Numbers, RecoveredDelivery, Sent, Settlement};
-use crate::message::{Accepted, BranchMessage};
+use crate::message::{Accepted, BranchMessage, TargetConfig};
 
 /// How long writes wait for a target that does not come back.
 const PATIENCE: Millis = 3_600_000;
@@ -123,6 +123,15 @@ impl Recovery {
                 None
             }
         }
+    }
+
+    /// Returns how a target will be configured by a message that is held back.
+    pub(super) fn held_config(&self, target: &TargetKey) -> Option<&TargetConfig> {
+        let mut held = self.held.iter().rev();
+        held.find_map(|message| match message {
+            BranchMessage::ConfigureTarget(config) if config.key == *target => Some(&**config),
+            _ => None,
+        })
     }
 
     pub(super) fn held_bytes(&self, item_charge: usize) -> usize {

@@ -928,6 +928,11 @@ fn nothing_is_decided_before_the_fate_of_every_push_is_known() {
     assert_eq!(request.doubtful.len(), 1);
     assert!(request.drafts.is_empty() && request.targets.is_empty());
     world.send(delivery("a", "x", 3, "carol"));
+    let folders = world.unsettled.values().map(|kept| kept.folder.as_ref());
+    assert!(
+        folders.into_iter().all(|folder| folder.is_some()),
+        "each is written down with its folder"
+    );
     assert_eq!(
         world.state.view().pending.len(),
         2,

@@ -4,13 +4,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 
 use board::JournalState;
-use branch::journal::{Appended, Durability, Entry, FileJournal, Journal, JournalError, Recovered};
-use branch::shell::{Clock, SystemClock};
-use model::Now;
+use branch::journal::{
+    Appended, DeliveryNumber, Durability, Entry, FileJournal, Journal, JournalError, Recovered,
+};
+use branch::shell::{Clock, Surroundings, SystemClock};
+use model::{FolderPath, Now, Sensitivity};
 use testkit::{GitServer, Workbench};
 
 use crate::history;
-use crate::support::{Edit, Places, Writer};
+use crate::support::{Edit, Places, Writer, around};
 
 /// A journal that waits until it may go on, and notes what it was asked for.
 struct Slow {
@@ -191,6 +193,90 @@ fn d33_changes_are_mirrored_while_the_disk_fails_and_kept_again_when_it_works() 
             .collect();
         assert_eq!(numbers, [1, 2, 3]);
     });
+}
+
+#[test]
+fn d22_what_an_earlier_writer_accepted_is_judged_by_the_list_of_now() {
+    with_places(|server, places| async move {
+        // Killed before it could push.
+        let mut journal = places.journal();
+        journal.recover();
+        let accepted = Edit::new("alice", "x", 1).delivery();
+        let entry = Entry::Accepted {
+            number: DeliveryNumber(1),
+            folder: Some(FolderPath::new("apps").unwrap()),
+            delivery: &accepted,
+        };
+        journal.append(&[entry], Durability::Synced).unwrap();
+        drop(journal);
+
+        let around = Surroundings {
+            sensitivity: Sensitivity::parse(["configmaps"]).unwrap(),
+            ..around(Box::new(places.journal()), Arc::new(SystemClock::start()))
+        };
+        let writer = Writer::start_in(&places, around).await;
+        assert_eq!(writer.stop().await, 0);
+        assert_eq!(
+            history::edits(&server, "platform"),
+            [],
+            "nobody has its keys"
+        );
+        let left = places.journal().recover();
+        assert_eq!(left.deliveries, [], "it was judged");
+    });
+}
+
+#[test]
+fn d33_a_disk_that_does_not_answer_is_told_and_holds_nothing_up() {
+    with_places(|server, places| async move {
+        let (go_on, may_go_on) = mpsc::channel();
+        let journal = Slow {
+            inner: places.journal(),
+            may_go_on,
+            synced: Arc::default(),
+        };
+        let clock = Arc::new(Ahead {
+            clock: SystemClock::start(),
+            by: AtomicU64::new(0),
+        });
+        let around = Surroundings {
+            disk_patience: 200,
+            ..around(Box::new(journal), Arc::clone(&clock) as _)
+        };
+        let writer = Writer::start_in(&places, around).await;
+        for number in 1..=2 {
+            let edit = Edit::new("alice", "x", number);
+            writer.handle.offer(edit.delivery()).await.unwrap();
+        }
+        wait_for(&writer, |state| matches!(state, JournalState::Failing { message, .. } if message.contains("has not come back"))).await;
+        wait_for_edits(&server, &[1, 2]).await;
+
+        // The disk answers after all, and is written again.
+        go_on.send(()).unwrap();
+        go_on.send(()).unwrap();
+        wait_for(&writer, |state| *state == JournalState::Healthy).await;
+        let edit = Edit::new("alice", "x", 3);
+        writer.handle.offer(edit.delivery()).await.unwrap();
+        assert_eq!(writer.stop().await, 0);
+        wait_for_edits(&server, &[1, 2, 3]).await;
+        let left = places.journal().recover();
+        assert_eq!(left.deliveries, [], "nothing is made twice");
+    });
+}
+
+async fn wait_for_edits(server: &GitServer, wanted: &[u64]) {
+    let reached = async {
+        loop {
+            let edits = history::edits(server, "platform");
+            let numbers: Vec<_> = edits.iter().map(|edit| edit.number).collect();
+            if numbers == wanted {
+                return;
+            }
+            settle().await;
+        }
+    };
+    let deadline = std::time::Duration::from_secs(60);
+    tokio::time::timeout(deadline, reached).await.unwrap();
 }
 
 async fn wait_for(writer: &Writer, wanted: impl Fn(&JournalState) -> bool) {

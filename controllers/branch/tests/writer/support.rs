@@ -17,7 +17,7 @@ use model::sanitize::sanitize;
 use model::{
     Author, BranchName, Change, Collection, Delivery, FolderPath, GitBranchKey, GitProviderKey,
     Identity, LiveObject, Namespace, ObjectName, Operation, RepositoryUrl, Scope, Selector,
-    ServedType, Signature, TargetKey, TypeId, Uid,
+    Sensitivity, ServedType, Signature, TargetKey, TypeId, Uid,
 };
 use repository::{
     Credential, Endpoint, HostKeyTrust, HttpRemote, Limits, ProxyPolicy, Remote, TlsTrust,
@@ -96,15 +96,10 @@ impl Writer {
         journal: Box<dyn Journal>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let (occurrences, _announced) = tokio::sync::mpsc::channel(4096);
-        let around = Surroundings {
-            clock,
-            occurrences,
-            metrics: metrics(),
-            recorder: None,
-            journal: Some(journal),
-            spare: Box::new(|| None),
-        };
+        Self::start_in(places, around(journal, clock)).await
+    }
+
+    pub(crate) async fn start_in(places: &Places<'_>, around: Surroundings) -> Self {
         let (actor, handle, view) = BranchActor::new(
             places.identity(),
             settings(),
@@ -128,6 +123,21 @@ impl Writer {
     pub(crate) async fn stop(mut self) -> usize {
         self.stop.cancel();
         self.actor.join_next().await.unwrap().unwrap()
+    }
+}
+
+/// Returns what joins a writer to the rest of a process.
+pub(crate) fn around(journal: Box<dyn Journal>, clock: Arc<dyn Clock>) -> Surroundings {
+    let (occurrences, _announced) = tokio::sync::mpsc::channel(4096);
+    Surroundings {
+        clock,
+        occurrences,
+        metrics: metrics(),
+        recorder: None,
+        journal: Some(journal),
+        disk_patience: 30_000,
+        sensitivity: Sensitivity::default(),
+        spare: Box::new(|| None),
     }
 }
 

@@ -34,6 +34,9 @@ pub struct Outcome {
     pub scaled: Vec<Scaled>,
     /// What the refusals leave out, where that was asked for.
     pub explanations: Explanations,
+    /// Whether the folder was accepted and nothing builds it or reads it from outside: then an edit of a document
+    /// follows from its file, the object and the defaults alone.
+    pub stands_alone: bool,
 }
 
 /// The judgement of the acceptance gate.
@@ -404,6 +407,7 @@ impl Outcome {
             sealed: Vec::new(),
             scaled: Vec::new(),
             explanations: Explanations::default(),
+            stands_alone: false,
         }
     }
 

@@ -107,13 +107,18 @@ impl<'a, 's> Planner<'a, 's> {
         self.restore_absent()?;
         self.admit()?;
         self.change_builds()?;
+        let stands_alone = !self.is_built()?;
         let mut edits = self.edit_files(wishes)?;
         edits.extend(self.sops_config()?);
         if self.policy.bootstrap && self.folder.is_empty() && !edits.is_empty() {
             edits.extend(bootstrap::files(&self.policy.folder));
             edits.sort_by(|a, b| a.path.cmp(&b.path));
         }
-        Ok(self.outcome(wishes, edits))
+        let outcome = self.outcome(wishes, edits);
+        Ok(Outcome {
+            stands_alone,
+            ..outcome
+        })
     }
 
     /// Decides about an object, or notes where it wants to go.
@@ -341,6 +346,7 @@ impl<'a, 's> Planner<'a, 's> {
             sealed: self.reasons,
             scaled: self.scaled,
             explanations: Explanations::default(),
+            stands_alone: false,
         }
     }
 }

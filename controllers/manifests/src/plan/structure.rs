@@ -86,7 +86,7 @@ impl Planner<'_, '_> {
     }
 
     /// Says whether anything builds the folder, or will.
-    fn is_built(&mut self) -> Result<bool, ReadError> {
+    pub(super) fn is_built(&mut self) -> Result<bool, ReadError> {
         Ok(!self.folder.builds().is_empty() || self.makes_root() || self.has_readers()?)
     }
 

@@ -45,6 +45,7 @@ fn view(publication: Publication) -> BranchView {
             proved_by: ProvedBy::Fetch,
             parent: None,
         }),
+        foreign: None,
         window: None,
         pending: Vec::new(),
         queued: 0,

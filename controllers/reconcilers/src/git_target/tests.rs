@@ -112,6 +112,7 @@ fn branch_view(target: TargetView, publication: Publication) -> Arc<BranchView> 
             .id(),
         branch: BranchName::new("main").unwrap(),
         base: None,
+        foreign: None,
         window: None,
         pending: Vec::new(),
         queued: 0,

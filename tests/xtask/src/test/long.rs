@@ -30,7 +30,7 @@ const TWIN_CASES: &str = "6";
 /// How many folders kustomize's library judges in each of its properties.
 const KUSTOMIZE_CASES: &str = "5000";
 /// The test programs with properties, beside the unit tests of the crates.
-const WITH_PROPERTIES: [&str; 2] = ["plan_properties", "yaml_properties"];
+const WITH_PROPERTIES: [&str; 3] = ["plan_properties", "yaml_properties", "cycle"];
 
 /// Tries every property with many more cases.
 pub(super) fn properties(tally: &mut Tally) -> Result<()> {

@@ -6,398 +6,28 @@
     reason = "a test and its helpers report a failure by panicking"
 )]
 
+mod keep;
+mod support;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use board::{FolderState, ProvedBy, PublicationFault};
+use branch::TargetConfig;
 use branch::cycle::{
-    Catalogs, CycleOutcome, CycleRequest, DraftResult, FetchReason, Keyring, Ledger, LedgerClosed,
-    Unanswered, Workshop,
+    CycleOutcome, CycleRequest, DraftResult, FetchReason, Ledger, LedgerClosed, Unanswered,
 };
-use branch::journal::{DeliveryNumber, Numbers, Sent};
+use branch::journal::{DeliveryNumber, Sent};
 use branch::state::{Draft, DraftKind, WriteId};
-use branch::{BranchIdentity, CommitWindow, TargetConfig};
-use manifests::{Encryption, PruneMode, TypeCatalog};
+use manifests::Encryption;
 use model::sanitize::sanitize;
 use model::{
-    Author, BranchName, Change, Collection, CommitId, Content, Contents, Delivery, FileEntry,
-    FolderPath, GitBranchKey, Layout, LiveObject, Namespace, Now, ObjectName, Operation,
-    RefusalCode, RepoPath, RepositoryUrl, Scope, Selector, ServedType, Signature, TargetKey,
-    TypeId,
+    Change, CommitId, FolderPath, GitBranchKey, Layout, LiveObject, ObjectName, Operation,
+    RefusalCode, RepoPath, ServedType, Signature, Snapshot, TypeId,
 };
-use repository::{
-    Advertisement, Attempt, CommitText, Head, ObjectFormat, Pack, PushOutcome, PushRequest, Remote,
-    RemoteError, SigningKey, Store, TreeEdit,
-};
+use repository::SigningKey;
 use sealing::{NewIdentity, SealedDocument};
-use tempfile::TempDir;
-
-/// What the server does with the next push.
-#[derive(Clone, Copy, PartialEq)]
-enum Push {
-    Takes,
-    /// The peer's file arrives first.
-    Loses(&'static str, &'static str),
-    /// It takes the push and the answer is lost.
-    TakesInSilence,
-    /// It takes the push only when [`Server::catch_up`] is called, and never answers.
-    TakesLate,
-    /// It does not let the branch be moved.
-    Refuses,
-}
-
-/// A server: one branch, its objects, and what happens next.
-struct Server {
-    store: Store,
-    packs: Vec<Pack>,
-    branches: BTreeMap<BranchName, CommitId>,
-    next: Push,
-    pushes: usize,
-    /// Pushes that wait for [`Server::catch_up`].
-    late: Vec<PushRequest>,
-    /// How many more fetches it serves; nothing where it serves all.
-    fetches: Option<usize>,
-    _folder: TempDir,
-}
-
-impl Server {
-    fn commit(&mut self, path: &str, content: &str) -> CommitId {
-        let tip = self.branches.get(&main()).cloned();
-        let mut attempt = Attempt::new(&self.store, tip.as_ref()).unwrap();
-        let edit = TreeEdit {
-            path: RepoPath::new(path).unwrap(),
-            content: Some(content.as_bytes().to_vec()),
-        };
-        let peer = Signature::cleaned("peer", "peer@example.com");
-        let text = CommitText {
-            message: "peer".to_owned(),
-            author: peer.clone(),
-            committer: peer,
-            time_ms: 1_000,
-        };
-        let commit = attempt.commit(&[edit], &text).unwrap().unwrap();
-        self.packs.push(attempt.pack().unwrap());
-        self.store.accept(attempt).unwrap();
-        self.branches.insert(main(), commit.clone());
-        commit
-    }
-
-    /// Takes what waits, as far as the branch is where it was then.
-    fn catch_up(&mut self) {
-        for request in std::mem::take(&mut self.late) {
-            if self.branches.get(&request.branch) == request.expected.as_ref() {
-                self.take(&request);
-            }
-        }
-    }
-
-    fn take(&mut self, request: &PushRequest) {
-        self.store.take_pack(&request.pack).unwrap();
-        self.packs.push(request.pack.clone());
-        self.branches
-            .insert(request.branch.clone(), request.new.clone());
-    }
-
-    fn file(&mut self, path: &str) -> String {
-        let tip = self.branches[&main()].clone();
-        let snapshot = self.store.snapshot(&tip, &FolderPath::root()).unwrap();
-        let entry = snapshot.files.get(&RepoPath::new(path).unwrap()).unwrap();
-        let FileEntry::Regular { content, .. } = entry else {
-            panic!("{path} is no regular file");
-        };
-        let Content::Bytes(bytes) = self.store.read(content).unwrap() else {
-            panic!("{path} is too large");
-        };
-        String::from_utf8(bytes.to_vec()).unwrap()
-    }
-}
-
-#[derive(Clone)]
-struct Line(Arc<Mutex<Server>>);
-
-impl Remote for Line {
-    fn look(&mut self) -> Result<Advertisement, RemoteError> {
-        let server = self.0.lock().unwrap();
-        Ok(Advertisement {
-            branches: server.branches.clone(),
-            other_refs: 0,
-            head: Some(Head::Branch(main())),
-            object_format: ObjectFormat::Sha1,
-        })
-    }
-
-    fn prove_push(&mut self) -> Result<Advertisement, RemoteError> {
-        self.look()
-    }
-
-    fn fetch(
-        &mut self,
-        store: &mut Store,
-        _: &CommitId,
-        _: Option<&CommitId>,
-    ) -> Result<(), RemoteError> {
-        let mut server = self.0.lock().unwrap();
-        match &mut server.fetches {
-            Some(0) => {
-                let text = "no more".to_owned();
-                return Err(RemoteError::HostSaid { text });
-            }
-            Some(left) => *left -= 1,
-            None => {}
-        }
-        server
-            .packs
-            .iter()
-            .try_for_each(|pack| store.take_pack(pack))
-            .map_err(RemoteError::Store)
-    }
-
-    fn push(&mut self, request: &PushRequest) -> PushOutcome {
-        let mut server = self.0.lock().unwrap();
-        server.pushes += 1;
-        let next = std::mem::replace(&mut server.next, Push::Takes);
-        if let Push::Loses(path, content) = next {
-            server.commit(path, content);
-        }
-        if next == Push::Refuses {
-            let text = "not by you".to_owned();
-            return PushOutcome::Refused { text };
-        }
-        let now = server.branches.get(&request.branch).cloned();
-        if now != request.expected {
-            drop(server);
-            return PushOutcome::Moved {
-                now,
-                advertisement: self.look().unwrap(),
-            };
-        }
-        if next == Push::TakesLate {
-            server.late.push(request.clone());
-        } else {
-            server.take(request);
-        }
-        if matches!(next, Push::TakesInSilence | Push::TakesLate) {
-            let cause = RemoteError::Protocol {
-                detail: "the answer was cut".to_owned(),
-            };
-            return PushOutcome::Ambiguous {
-                sent: request.new.clone(),
-                cause,
-            };
-        }
-        PushOutcome::Landed {
-            tip: request.new.clone(),
-        }
-    }
-}
-
-struct NoCatalog;
-
-impl Catalogs for NoCatalog {
-    fn of(&self, _: &TargetKey) -> Arc<TypeCatalog> {
-        Arc::default()
-    }
-}
-
-/// What commits are signed with, or why they cannot be.
-type Signing = Option<Result<Arc<SigningKey>, String>>;
-
-/// The same keys for every target, and they can be taken away.
-#[derive(Clone, Default)]
-struct Keys(Arc<Mutex<Option<Arc<Encryption>>>>, Arc<Mutex<Signing>>);
-
-impl Keyring for Keys {
-    fn encryption(&self, _: &TargetKey) -> Option<Arc<Encryption>> {
-        self.0.lock().unwrap().clone()
-    }
-
-    fn signing(&self) -> Result<Option<Arc<SigningKey>>, String> {
-        self.1.lock().unwrap().clone().transpose()
-    }
-}
-
-/// A workshop before a server.
-struct Scene {
-    line: Line,
-    keyring: Keys,
-    workshop: Workshop,
-    folder: TempDir,
-}
-
-impl Scene {
-    fn new(parent: Option<&str>) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let server_folder = tempfile::tempdir().unwrap();
-        let store =
-            Store::create(&server_folder.path().join("server"), ObjectFormat::Sha1).unwrap();
-        let server = Server {
-            store,
-            packs: Vec::new(),
-            branches: BTreeMap::new(),
-            next: Push::Takes,
-            pushes: 0,
-            late: Vec::new(),
-            fetches: None,
-            _folder: server_folder,
-        };
-        let line = Line(Arc::new(Mutex::new(server)));
-        let parent = parent.map(|name| BranchName::new(name).unwrap());
-        let identity = BranchIdentity {
-            key: GitBranchKey::new(namespace(), ObjectName::new("main").unwrap()),
-            repository: RepositoryUrl::new("https://git.example.com/x.git")
-                .unwrap()
-                .id(),
-            branch: main(),
-            parent,
-        };
-        let remote: Box<dyn Remote> = Box::new(line.clone());
-        let keyring = Keys::default();
-        let workshop = Workshop::new(
-            identity,
-            remote,
-            Arc::new(NoCatalog),
-            Arc::new(keyring.clone()),
-            &folder.path().join("store"),
-        );
-        Self {
-            line,
-            keyring,
-            workshop,
-            folder,
-        }
-    }
-
-    /// A scene whose branch holds one document of the target `apps`.
-    fn with_document() -> Self {
-        let scene = Self::new(None);
-        scene.server(|server| {
-            server.commit(
-                "apps/team-a/configmaps/x.yaml",
-                &document("x", "1", "# note"),
-            )
-        });
-        scene
-    }
-
-    fn server<T>(&self, act: impl FnOnce(&mut Server) -> T) -> T {
-        act(&mut self.line.0.lock().unwrap())
-    }
-
-    fn run(&mut self, request: CycleRequest) -> CycleOutcome {
-        self.workshop.run(request)
-    }
-}
-
-fn main() -> BranchName {
-    BranchName::new("main").unwrap()
-}
-
-fn namespace() -> Namespace {
-    Namespace::new("team-a").unwrap()
-}
-
-fn target(folder: &str) -> Arc<TargetConfig> {
-    Arc::new(TargetConfig {
-        key: TargetKey::new(namespace(), ObjectName::new(folder).unwrap()),
-        folder: FolderPath::new(folder).unwrap(),
-        window: CommitWindow {
-            idle: 0,
-            longest: 0,
-        },
-        prune: PruneMode::OnEvent,
-        serialize_namespace: None,
-        placement: manifests::Placement::default(),
-        wording: branch::message_text::Wording::default(),
-        encryption: None,
-        suspended: false,
-    })
-}
-
-fn document(name: &str, value: &str, comment: &str) -> String {
-    format!(
-        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n  namespace: team-a\ndata:\n  {comment}\n  value: \"{value}\"\n"
-    )
-}
-
-fn served() -> Arc<ServedType> {
-    Arc::new(ServedType {
-        type_id: TypeId::new("", "configmaps"),
-        version: "v1".to_owned(),
-        kind: "ConfigMap".to_owned(),
-        namespaced: true,
-        sensitive: false,
-    })
-}
-
-fn upsert(name: &str, value: &str) -> Change {
-    let object = serde_json::json!({
-        "apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": {"name": name, "namespace": "team-a"}, "data": {"value": value},
-    });
-    let live = LiveObject {
-        served: served(),
-        value: object.as_object().unwrap().clone(),
-    };
-    Change::Upsert {
-        object: Arc::new(sanitize(&live).unwrap()),
-        operation: Operation::Update,
-    }
-}
-
-fn remove(name: &str) -> Change {
-    let Change::Upsert { object, .. } = upsert(name, "") else {
-        unreachable!("an upsert was asked for")
-    };
-    Change::Remove {
-        id: object.id().clone(),
-        served: served(),
-        resource_version: "9".to_owned(),
-    }
-}
-
-fn draft(id: u64, target: &Arc<TargetConfig>, change: Change) -> Arc<Draft> {
-    let collection = Collection {
-        type_id: TypeId::new("", "configmaps"),
-        scope: Scope::Namespace(namespace()),
-        selector: Selector::everything(),
-    };
-    let entry = Delivery {
-        target: target.key.clone(),
-        collection,
-        change,
-        author: Author::Operator,
-    };
-    Arc::new(Draft {
-        id: WriteId(id),
-        target: Arc::clone(target),
-        closed_at: Now {
-            monotonic: 1,
-            wall: 1_700_000_000_000,
-        },
-        kind: DraftKind::Window {
-            author: Author::Operator,
-            entries: vec![entry],
-        },
-        numbers: Numbers::one(DeliveryNumber(id)),
-        bytes: 1,
-    })
-}
-
-fn request(targets: &[&Arc<TargetConfig>], drafts: Vec<Arc<Draft>>) -> CycleRequest {
-    CycleRequest {
-        trusted: false,
-        known_tip: None,
-        unanswered: Vec::new(),
-        doubtful: Vec::new(),
-        budget: 60_000,
-        publish: true,
-        look: false,
-        committer: Signature::default(),
-        targets: targets.iter().map(|target| Arc::clone(target)).collect(),
-        pending: Vec::new(),
-        drafts,
-    }
-}
+use support::*;
 
 #[test]
 fn what_was_refused_is_made_anew_by_another_committer() {
@@ -465,6 +95,24 @@ fn a_peer_that_moves_the_branch_keeps_its_change_beside_ours() {
         );
         assert_eq!(server.file("peer.txt"), "hello\n");
     });
+}
+
+#[test]
+fn the_tip_of_a_peer_is_remembered_and_ours_is_not_taken_for_one() {
+    let mut scene = Scene::with_document();
+    let apps = target("apps");
+    let run = |scene: &mut Scene, known: Option<CommitId>, value: &str| {
+        let mut request = request(&[&apps], vec![draft(1, &apps, upsert("x", value))]);
+        request.known_tip = known;
+        scene.run(request)
+    };
+    let first = run(&mut scene, None, "2");
+    let ours = first.published.unwrap().tip;
+    let second = run(&mut scene, Some(ours), "3");
+    assert_eq!(second.foreign, None);
+    let theirs = scene.server(|server| server.commit("peer.txt", "hello\n"));
+    let third = run(&mut scene, Some(second.published.unwrap().tip), "4");
+    assert_eq!(third.foreign, Some(theirs));
 }
 
 #[test]
@@ -823,9 +471,14 @@ impl Counters {
                 let labels = series.get_label().iter();
                 let name = family.name().trim_start_matches("test_").to_owned();
                 let of = |name: &str| labels.clone().find(|label| label.name() == name);
-                let label = ["outcome", "source", "reason", "author_kind"]
-                    .iter()
-                    .find_map(|name| of(name));
+                let telling = [
+                    "outcome",
+                    "source",
+                    "reason",
+                    "author_kind",
+                    "gittarget_name",
+                ];
+                let label = telling.iter().find_map(|name| of(name));
                 let Some(label) = label.filter(|_| name.ends_with("_total")) else {
                     continue;
                 };
@@ -923,6 +576,35 @@ fn each_change_loss_and_refusal_raises_its_counters_by_one_and_no_other() {
             "git_fetches_total refresh +1"
         ]
     );
+    let request = request(&[&apps], vec![nothing_there(99, &apps)]);
+    let outcome = scene.run(request.clone());
+    assert_eq!(
+        counters.of(&request, &outcome),
+        [
+            "git_commit_failures_total refused +1",
+            "git_resync_failures_total apps +1"
+        ]
+    );
+}
+
+/// A snapshot of a collection that holds nothing.
+fn nothing_there(id: u64, target: &Arc<TargetConfig>) -> Arc<Draft> {
+    let window = draft(id, target, upsert("x", "1"));
+    let DraftKind::Window { entries, .. } = &window.kind else {
+        unreachable!("a window was asked for")
+    };
+    let kind = DraftKind::Resync(Snapshot {
+        target: target.key.clone(),
+        collection: entries[0].collection.clone(),
+        served: served(),
+        objects: Vec::new(),
+        protected: Vec::new(),
+        resource_version: "9".to_owned(),
+    });
+    Arc::new(Draft {
+        kind,
+        ..(*window).clone()
+    })
 }
 
 /// A Secret that was changed.
