@@ -218,7 +218,7 @@ fn a_hook_that_says_no_is_quoted() {
         .origin
         .install_hook(
             "pre-receive",
-            "#!/bin/sh\nprintf 'ask\\033[1m the\\nplatform team' >&2\nexit 1\n",
+            "#!/bin/sh\nprintf 'error:\\nerror: ask\\033[1m the\\nplatform team\\nerror:\\n' >&2\nexit 1\n",
         )
         .unwrap();
     let outcome = remote.push(&request(&attempt));

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use model::CommitId;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use repository::{Attempt, Endpoint, Limits, PushOutcome, Remote, RemoteError, Retry};
+use repository::{Attempt, Endpoint, Limits, PushOutcome, Remote, RemoteError, Retry, Store};
 use support::ssh::SshBench;
 use support::{assert_landed, attempt, request, text, tip_of, write};
 use testkit::wire::{Break, Way, Wire};
@@ -41,20 +41,14 @@ fn a_host_that_prints_before_git_does_is_told_so() {
     let ssh = SshBench::seeded(&[("a.yaml", "a: 1\n")]);
     for noise in ["echo Welcome to the machine", "printf '\\n'"] {
         ssh.host.before_each_command(noise).unwrap();
-        let mut remote = ssh.remote();
-        for error in [remote.look().unwrap_err(), remote.prove_push().unwrap_err()] {
+        let tip = support::commit_id(&ssh.bench.origin.branch("main").unwrap());
+        let store = ssh.bench.another_store(&format!("noise {}", noise.len()));
+        for error in refusals(&mut ssh.remote(), store, &tip) {
             assert!(
                 matches!(error, RemoteError::Protocol { .. }),
                 "{noise}: {error:?}"
             );
         }
-        let tip = support::commit_id(&ssh.bench.origin.branch("main").unwrap());
-        let mut store = ssh.bench.another_store(&format!("noise {}", noise.len()));
-        let error = remote.fetch(&mut store, &tip, None).unwrap_err();
-        assert!(
-            matches!(error, RemoteError::Protocol { .. }),
-            "{noise}: {error:?}"
-        );
     }
     ssh.host.before_each_command("echo Welcome").unwrap();
     let words = ssh.remote().look().unwrap_err().to_string();
@@ -65,6 +59,15 @@ fn a_host_that_prints_before_git_does_is_told_so() {
     // What goes to the other stream disturbs nobody.
     ssh.host.before_each_command("echo Welcome >&2").unwrap();
     assert!(ssh.remote().look().is_ok());
+}
+
+/// Asks in each way that begins a conversation, and returns what each of them fails with.
+fn refusals(remote: &mut dyn Remote, mut store: Store, tip: &CommitId) -> [RemoteError; 3] {
+    [
+        remote.look().unwrap_err(),
+        remote.prove_push().unwrap_err(),
+        remote.fetch(&mut store, tip, None).unwrap_err(),
+    ]
 }
 
 #[test]
@@ -101,6 +104,17 @@ fn a_host_that_refuses_is_quoted() {
         matches!(outcome, PushOutcome::Failed(RemoteError::HostSaid { .. })),
         "{outcome:?}"
     );
+    // Some hosts print an empty line first, and frame their words.
+    let framed = "echo; for line in '' ' Deploy Key: 1:bot is not authorized to write.' ''; do \
+        echo \"error:$line\" >&2; done; exit 1";
+    ssh.host.before_each_command(framed).unwrap();
+    let another = ssh.bench.another_store("framed");
+    for error in refusals(&mut ssh.remote(), another, &tip) {
+        assert_eq!(
+            error.to_string(),
+            "the server refused: Deploy Key: 1:bot is not authorized to write. (status 1)"
+        );
+    }
     for (lines, words) in [("exit 0", "inside a packet line"), ("exit 3", "status 3")] {
         ssh.host.before_each_command(lines).unwrap();
         let error = ssh.remote().look().unwrap_err().to_string();

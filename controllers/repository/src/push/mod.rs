@@ -184,7 +184,7 @@ impl SettledSession {
                 &decide::Rejection {
                     reason: &reason,
                     unpacked,
-                    words: &text::shown(&self.report.words),
+                    words: &text::spoken(&self.report.words),
                 },
             ),
             Err(error) => PushOutcome::Transient(error),

@@ -189,6 +189,33 @@ impl ServiceChannel {
         Ok(count)
     }
 
+    /// Lets the service end, whatever it still prints, and returns why it failed if it tells people.
+    pub(super) fn reason_of_end(&mut self) -> Option<RemoteError> {
+        if self.owes_flush {
+            self.send(Bytes::from_static(FLUSH)).ok()?;
+            self.owes_flush = false;
+        }
+        let Self {
+            reader,
+            inbox,
+            waiter,
+            ..
+        } = self;
+        let ending = async {
+            while !inbox.has_ended() {
+                inbox.drop_unread();
+                inbox.take(reader.wait().await);
+            }
+            Ok(())
+        };
+        waiter
+            .wait_within(FAREWELL, "the service to end", ending)
+            .ok()?;
+        self.inbox
+            .last_words()
+            .filter(|_| !self.inbox.words.is_empty())
+    }
+
     fn wait_for_more(&mut self) -> Result<(), RemoteError> {
         let (reader, silent) = (&mut self.reader, self.inbox.silent);
         let next = async { Ok(reader.wait().await) };
@@ -269,10 +296,20 @@ impl Inbox {
         self.silent || self.status.is_some()
     }
 
+    /// Says whether nothing more will be known.
+    fn has_ended(&self) -> bool {
+        self.closed || (self.silent && self.status.is_some())
+    }
+
+    fn drop_unread(&mut self) {
+        self.arrived.clear();
+        self.bytes = 0;
+    }
+
     /// Says why the service said no more than it did, when it tells.
     fn last_words(&self) -> Option<RemoteError> {
         let status = self.status.filter(|status| *status != 0);
-        let words = text::shown(&self.words);
+        let words = text::spoken(&self.words);
         match status {
             None if self.lost => Some(RemoteError::Unreachable {
                 detail: "the connection broke".to_owned(),

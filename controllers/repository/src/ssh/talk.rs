@@ -105,7 +105,8 @@ impl Conversation for SshTalk {
 }
 
 /// Refuses words for people in place of a packet: a profile of the login shell that prints something breaks
-/// every protocol over it.
+/// every protocol over it. Hosts exist that print an empty line and then say on the other stream why they refuse, and
+/// that is the reason.
 fn begins_like_git(channel: &mut ServiceChannel) -> Result<(), RemoteError> {
     let failure = channel.failure().clone();
     let first = match channel.fill() {
@@ -119,10 +120,12 @@ fn begins_like_git(channel: &mut ServiceChannel) -> Result<(), RemoteError> {
         return Ok(());
     }
     let words = text::shown(first.split(|byte| *byte == b'\n').next().unwrap_or(first));
-    Err(RemoteError::protocol(format!(
-        "it begins with {words:?}; nothing on the server may print before Git does, such as a profile of \
-         its shell"
-    )))
+    Err(channel.reason_of_end().unwrap_or_else(|| {
+        RemoteError::protocol(format!(
+            "it begins with {words:?}; nothing on the server may print before Git does, such as a profile of \
+             its shell"
+        ))
+    }))
 }
 
 /// The service's words, as they come.
