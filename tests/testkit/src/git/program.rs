@@ -85,6 +85,9 @@ impl Git {
 }
 
 /// Gives a command no variable of ours but `PATH`, and no configuration but what is below `home`.
+///
+/// That the configuration is not simply `/dev/null` has a reason: a program that writes one, as Gitea does, would put a
+/// file in the place of the device.
 pub(super) fn isolate(command: &mut Command, home: &Path) {
     command
         .env_clear()
@@ -92,7 +95,6 @@ pub(super) fn isolate(command: &mut Command, home: &Path) {
         .env("HOME", home)
         .env("LC_ALL", "C")
         .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
         // Without an answer git fails, instead of waiting for one.
         .env("GIT_TERMINAL_PROMPT", "0");
 }
