@@ -137,11 +137,10 @@ impl Repositories {
         if !path.exists() {
             bail!("there is no repository {name}");
         }
-        let seed_path = self.new_clone_path("seed");
-        Ok(Repository {
-            git: Git::new(path, self.home()),
-            seed_path,
-        })
+        Ok(Repository::at(
+            Git::new(path, self.home()),
+            self.new_clone_path("seed"),
+        ))
     }
 }
 
@@ -153,6 +152,11 @@ pub struct Repository {
 }
 
 impl Repository {
+    /// Returns the repository in the folder of that git; `seed_path` is where nothing is yet.
+    pub(super) fn at(git: Git, seed_path: PathBuf) -> Self {
+        Self { git, seed_path }
+    }
+
     /// Returns the folder of the repository.
     pub fn path(&self) -> &Path {
         self.git.folder()

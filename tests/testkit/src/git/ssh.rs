@@ -277,16 +277,7 @@ impl SshServer {
         known_hosts: &str,
     ) -> Result<GitClone> {
         let path = self.repositories.new_clone_path(repository);
-        let known_hosts_path = path.with_extension("known_hosts");
-        replace_file(&known_hosts_path, known_hosts.as_bytes())?;
-        let ssh: OsString = format!(
-            "ssh -F /dev/null -i '{}' -o IdentitiesOnly=yes -o BatchMode=yes \
-             -o StrictHostKeyChecking=yes -o GlobalKnownHostsFile=/dev/null \
-             -o UserKnownHostsFile='{}'",
-            key.private_path.display(),
-            known_hosts_path.display()
-        )
-        .into();
+        let ssh = ssh_command(key, known_hosts, &path)?;
         let git = self
             .repositories
             .git_for_clone(repository)
@@ -377,6 +368,20 @@ impl SshServer {
     }
 }
 
+/// Returns what git runs to reach a host with that key, believing only those host keys, for a clone at `path`.
+pub(super) fn ssh_command(key: &SshKey, known_hosts: &str, path: &Path) -> Result<OsString> {
+    let known_hosts_path = path.with_extension("known_hosts");
+    replace_file(&known_hosts_path, known_hosts.as_bytes())?;
+    Ok(format!(
+        "ssh -F /dev/null -i '{}' -o IdentitiesOnly=yes -o BatchMode=yes \
+         -o StrictHostKeyChecking=yes -o GlobalKnownHostsFile=/dev/null \
+         -o UserKnownHostsFile='{}'",
+        key.private_path.display(),
+        known_hosts_path.display()
+    )
+    .into())
+}
+
 /// Finds `sshd`, which is in no person's `PATH` on many machines.
 pub fn find_sshd() -> Result<PathBuf> {
     let mut folders: Vec<PathBuf> = env::var_os("PATH")
@@ -399,7 +404,7 @@ fn make_privilege_separation_folder() -> Result<()> {
     Ok(())
 }
 
-fn user_name() -> Result<String> {
+pub(super) fn user_name() -> Result<String> {
     let output = Command::new("id")
         .arg("-un")
         .output()
@@ -408,7 +413,12 @@ fn user_name() -> Result<String> {
     Ok(name.trim().to_owned())
 }
 
-fn generate_key(folder: &Path, name: &str, kind: &str, passphrase: &str) -> Result<SshKey> {
+pub(super) fn generate_key(
+    folder: &Path,
+    name: &str,
+    kind: &str,
+    passphrase: &str,
+) -> Result<SshKey> {
     let private_path = folder.join(format!("{name}_key"));
     let options = ["-q", "-t", kind, "-N", passphrase, "-C", name, "-f"];
     keygen(&options, &private_path)?;

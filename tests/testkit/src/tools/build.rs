@@ -67,7 +67,7 @@ fn build(tool: Tool, recipe: &Recipe, program: &Path) -> Result<()> {
         .arg("-o")
         .arg(&unfinished)
         .args(rest)
-        .env("CGO_ENABLED", "0")
+        .env("CGO_ENABLED", if recipe.with_c { "1" } else { "0" })
         .env("GOWORK", "off")
         .current_dir(&recipe.folder)
         .stdout(log.try_clone().context("cannot share a log file")?)

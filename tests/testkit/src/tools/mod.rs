@@ -21,6 +21,7 @@ use std::{env, fs};
 
 use anyhow::{Context, Error, Result, bail};
 
+pub(crate) use sources::module_folder;
 pub use sources::module_folders;
 
 /// A program that can be built.
@@ -40,6 +41,8 @@ pub enum Tool {
     Kustomize,
     /// The reference for encrypted files.
     Sops,
+    /// A Git host as people run it.
+    Gitea,
     /// The judge of what YAML means to Kubernetes, a program with code of ours.
     YamlOracle,
     /// The judge of what kustomize folders build to, which asks the library of [`Tool::Kustomize`].
@@ -52,7 +55,7 @@ pub enum Tool {
 
 impl Tool {
     /// Every tool, in an order that brings a control plane up first.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Etcd,
         Self::KubeApiserver,
         Self::Kubectl,
@@ -60,6 +63,7 @@ impl Tool {
         Self::Helm,
         Self::Kustomize,
         Self::Sops,
+        Self::Gitea,
         Self::YamlOracle,
         Self::KustomizeOracle,
         Self::KustomizeOracle55,
@@ -76,6 +80,7 @@ impl Tool {
             Self::Helm => "helm",
             Self::Kustomize => "kustomize",
             Self::Sops => "sops",
+            Self::Gitea => "gitea",
             Self::YamlOracle => "yaml-oracle",
             Self::KustomizeOracle => "kustomize-oracle",
             Self::KustomizeOracle55 => "kustomize-oracle-5.5",

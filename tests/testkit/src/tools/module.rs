@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::Tool;
 use super::go::{Go, wanted_version};
 
-/// Builds no C code, and leaves the machine's paths out of the program.
+/// Leaves the machine's paths out of the program.
 const FLAGS: [&str; 1] = ["-trimpath"];
 /// Leaves out symbols and debug information, which halves the programs.
 const STRIP: &str = "-s -w";
@@ -23,6 +23,8 @@ struct Source {
     versions: &'static str,
     /// The files of the module that hold code.
     code: &'static [&'static str],
+    /// The parts of the program that are chosen when it is built, in which case C code is built as well.
+    tags: Option<&'static str>,
 }
 
 fn source(tool: Tool) -> Source {
@@ -31,12 +33,14 @@ fn source(tool: Tool) -> Source {
         package,
         versions: "go.mod",
         code: &[],
+        tags: None,
     };
     let ours = |module, versions, code| Source {
         module,
         package: ".",
         versions,
         code,
+        tags: None,
     };
     match tool {
         Tool::Etcd => pinned("controlplane/etcd", "go.etcd.io/etcd/server/v3"),
@@ -51,6 +55,11 @@ fn source(tool: Tool) -> Source {
             "sigs.k8s.io/kustomize/kustomize/v5",
         ),
         Tool::Sops => pinned("controlplane/sops", "github.com/getsops/sops/v3/cmd/sops"),
+        Tool::Gitea => Source {
+            // Its database, which is C code.
+            tags: Some("sqlite,sqlite_unlock_notify"),
+            ..pinned("controlplane/gitea", "code.gitea.io/gitea")
+        },
         Tool::YamlOracle => ours("oracle", "go.mod", &["main.go"]),
         Tool::KustomizeOracle => ours(KUSTOMIZE_ORACLE, "go.mod", KUSTOMIZE_ORACLE_CODE),
         Tool::KustomizeOracle55 => ours(KUSTOMIZE_ORACLE, "5.5.mod", KUSTOMIZE_ORACLE_CODE),
@@ -69,6 +78,10 @@ pub(super) struct Recipe {
     pub(super) folder: PathBuf,
     /// The arguments of `go` without the output file.
     pub(super) arguments: Vec<String>,
+    /// Whether C code is built as well.
+    pub(super) with_c: bool,
+    /// The package, which is also the name of its module where a test asks for that.
+    pub(super) package: &'static str,
     /// The name of the folder in the cache.
     pub(super) cache_name: String,
 }
@@ -97,7 +110,8 @@ impl Recipe {
             .iter()
             .map(|file| read(&folder.join(file)))
             .collect::<Result<_>>()?;
-        for part in parts.into_iter().chain(code.iter().map(String::as_str)) {
+        let chosen = code.iter().map(String::as_str).chain(source.tags);
+        for part in parts.into_iter().chain(chosen) {
             key.update(part.len().to_be_bytes());
             key.update(part);
         }
@@ -111,11 +125,14 @@ impl Recipe {
         let mut arguments = vec!["build".to_owned()];
         arguments.extend(FLAGS.map(str::to_owned));
         arguments.push(format!("-modfile={}", source.versions));
+        arguments.extend(source.tags.map(|tags| format!("-tags={tags}")));
         arguments.extend(["-ldflags".to_owned(), link_flags, source.package.to_owned()]);
         let module = source.module.rsplit('/').next().unwrap_or_default();
         Ok(Self {
             folder,
             arguments,
+            with_c: source.tags.is_some(),
+            package: source.package,
             cache_name: format!("{module}-{key}"),
         })
     }
@@ -201,12 +218,19 @@ mod tests {
                     "require" => rest.contains(" v"),
                     "replace" => rest
                         .split_once(" => ")
-                        .is_some_and(|(old, new)| new.starts_with(&format!("{old} v"))),
+                        .is_some_and(|(_, new)| is_pinned_module(new)),
                     _ => false,
                 };
                 assert!(allowed, "{tool}: {directive} {rest}");
             }
         }
+    }
+
+    /// Says whether this is a module with a version, and not a folder of the machine.
+    fn is_pinned_module(text: &str) -> bool {
+        text.split_once(' ').is_some_and(|(module, version)| {
+            !module.starts_with(['.', '/']) && version.starts_with('v')
+        })
     }
 
     /// Reads each line of a go.mod file as a directive and its arguments, blocks taken apart.

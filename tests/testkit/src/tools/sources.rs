@@ -10,10 +10,12 @@ use serde_json::{Deserializer, Value};
 use super::Tool;
 use super::module::Recipe;
 
-/// Returns the folder of every Go module that the tools are pinned to, after fetching what is missing.
+/// Returns the folder of every Go module that the tools of Kubernetes are pinned to, after fetching what is missing.
 pub fn module_folders() -> Result<BTreeSet<PathBuf>> {
     let recipes: Vec<Recipe> = Tool::ALL
         .into_iter()
+        // A Git host has three hundred modules of its own, and none of them is about manifests.
+        .filter(|tool| *tool != Tool::Gitea)
         .map(Recipe::of)
         .collect::<Result<_>>()?;
     let modules: BTreeSet<&Path> = recipes
@@ -22,15 +24,27 @@ pub fn module_folders() -> Result<BTreeSet<PathBuf>> {
         .collect();
     let mut folders = BTreeSet::new();
     for module in modules {
-        folders.extend(download(module)?);
+        folders.extend(download(module, &[])?);
     }
     Ok(folders)
 }
 
-/// Fetches what a module requires and returns where it is.
-fn download(module: &Path) -> Result<Vec<PathBuf>> {
+/// Returns the folder of the sources of a tool whose package is a whole module, after fetching them where they are
+/// missing.
+pub(crate) fn module_folder(tool: Tool) -> Result<PathBuf> {
+    let recipe = Recipe::of(tool)?;
+    let folders = download(&recipe.folder, &[recipe.package])?;
+    let mut folders = folders.into_iter();
+    folders
+        .next()
+        .with_context(|| format!("go does not say where {tool} is"))
+}
+
+/// Fetches these modules, or everything that a module requires, and returns where it is.
+fn download(module: &Path, wanted: &[&str]) -> Result<Vec<PathBuf>> {
     let output = Command::new("go")
         .args(["mod", "download", "-json"])
+        .args(wanted)
         .env("GOWORK", "off")
         .current_dir(module)
         .output()
