@@ -17,6 +17,7 @@ mod audit;
 mod contention;
 mod defaults;
 mod edit;
+mod gitea;
 mod journal;
 mod kills;
 mod kustomize;
