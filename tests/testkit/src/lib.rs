@@ -33,11 +33,11 @@ mod background;
 pub use control_plane::{AuditWebhook, ControlPlane, Controllers, FrontProxy, Person};
 pub use forwarder::Forwarder;
 pub use git::{
-    Access, GitClone, GitServer, Gitea, ObjectFormat, Repository, SshKey, SshServer, SshSetup,
-    hash_known_hosts,
+    Access, GitClone, GitServer, Gitea, ObjectFormat, Repository, Served, SshKey, SshServer,
+    SshSetup, hash_known_hosts,
 };
 pub use kubeconfig::Kubeconfig;
 pub use kubectl::Kubectl;
 pub use tools::{Tool, Tools};
-pub use usage::Usage;
+pub use usage::{Together, Usage};
 pub use workbench::{Process, Workbench};

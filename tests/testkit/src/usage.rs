@@ -17,6 +17,8 @@ const TICKS_PER_SECOND: u64 = 100;
 pub struct Usage {
     /// The memory that it holds, in KiB.
     pub resident: u64,
+    /// The most memory that it has held so far, in KiB.
+    pub peak: u64,
     /// The files, sockets and pipes that it has open.
     pub descriptors: u64,
     /// Its threads.
@@ -39,6 +41,7 @@ impl Process {
             .count();
         Ok(Usage {
             resident: field(&status, "VmRSS")?,
+            peak: field(&status, "VmHWM")?,
             descriptors: descriptors as u64,
             threads: field(&status, "Threads")?,
             processor: processor(&read("stat")?)?.max(of_threads(&folder)?),
@@ -58,15 +61,68 @@ fn field(status: &str, name: &str) -> Result<u64> {
 
 /// Adds the time in the program to the time in the kernel on its behalf.
 fn processor(stat: &str) -> Result<Duration> {
+    let [user, system, ..] = times(stat)?;
+    Ok(of_ticks(user + system))
+}
+
+/// Returns the processor time of a process and of everything below it that has ended.
+pub(crate) fn with_children(id: u32) -> Result<Duration> {
+    Ok(of_ticks(times(&read_stat(&id.to_string())?)?.iter().sum()))
+}
+
+/// Returns the processor time of everything below this process that has ended.
+pub(crate) fn of_ended_children() -> Result<Duration> {
+    let [.., user, system] = times(&read_stat("self")?)?;
+    Ok(of_ticks(user + system))
+}
+
+fn read_stat(process: &str) -> Result<String> {
+    let path = format!("/proc/{process}/stat");
+    fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))
+}
+
+/// Returns the time in the program, in the kernel on its behalf, and both of its children that have ended.
+fn times(stat: &str) -> Result<[u64; 4]> {
     // The name of the program is in parentheses and may hold anything, also parentheses and blanks.
     let fields = stat.rsplit_once(") ").map(|(_, rest)| rest.split(' '));
-    let ticks = fields
-        .and_then(|fields| {
-            let mut times = fields.skip(11).map(str::parse::<u64>);
-            Some(times.next()?.ok()? + times.next()?.ok()?)
-        })
-        .context("no processor time in the stat of a process")?;
-    Ok(Duration::from_millis(ticks * 1000 / TICKS_PER_SECOND))
+    let ticks = fields.and_then(|fields| {
+        let mut times = fields.skip(11).map(str::parse::<u64>);
+        let mut next = || times.next()?.ok();
+        Some([next()?, next()?, next()?, next()?])
+    });
+    ticks.context("no processor time in the stat of a process")
+}
+
+fn of_ticks(ticks: u64) -> Duration {
+    Duration::from_millis(ticks * 1000 / TICKS_PER_SECOND)
+}
+
+/// Programs that run at the same time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Together {
+    /// How many there are.
+    pub programs: u64,
+    /// The memory that they hold, in KiB; what they share counts for each.
+    pub resident: u64,
+}
+
+/// Returns the programs of this machine that were started with that environment variable.
+pub(crate) fn started_with(name: &str, value: &str) -> Together {
+    let wanted = format!("{name}={value}\0");
+    let mut found = Together::default();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        // Whatever ends meanwhile, or belongs to somebody else, is none of them.
+        let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+        let is_wanted = environment
+            .windows(wanted.len())
+            .any(|window| window == wanted.as_bytes());
+        let status = is_wanted.then(|| fs::read_to_string(entry.path().join("status")));
+        if let Some(Ok(status)) = status {
+            found.programs += 1;
+            found.resident += field(&status, "VmRSS").unwrap_or_default();
+        }
+    }
+    found
 }
 
 /// Adds up the exact times of the threads that still run.
@@ -126,6 +182,7 @@ mod tests {
         assert_eq!(more.descriptors, few.descriptors + 2);
         assert_eq!(more.threads, 1);
         assert!(more.resident > 0, "{more}");
+        assert!(more.peak >= more.resident, "{more}");
     }
 
     #[test]
@@ -133,5 +190,28 @@ mod tests {
         let stat = "7 (a) b (c) S 1 7 7 0 -1 4194304 98 0 0 0 12 30 0 0 20 0 1 0 5 6 7";
         assert_eq!(processor(stat).unwrap(), Duration::from_millis(420));
         assert!(processor("7 (a").is_err());
+    }
+
+    #[test]
+    fn children_that_ended_count_with_whoever_waited_for_them() {
+        let stat = "7 (a) S 1 7 7 0 -1 4194304 98 0 0 0 12 30 5 3 20 0 1 0 5 6 7";
+        assert_eq!(times(stat).unwrap(), [12, 30, 5, 3]);
+        assert!(with_children(std::process::id()).unwrap() >= Duration::ZERO);
+    }
+
+    #[test]
+    fn programs_are_found_by_what_they_were_started_with() {
+        let workbench = Workbench::new("test").unwrap();
+        let folder = workbench.folder().display().to_string();
+        assert_eq!(started_with("BENCH", &folder), Together::default());
+        let mut command = Command::new("sleep");
+        command.arg("1000").env("BENCH", &folder);
+        let _process = workbench.start("sleep", &mut command).unwrap();
+        wait::until("the program", wait::GENEROUS, || {
+            let found = started_with("BENCH", &folder);
+            (found.programs == 1 && found.resident > 0).then_some(())
+        })
+        .unwrap();
+        assert_eq!(started_with("BENCH", "elsewhere"), Together::default());
     }
 }

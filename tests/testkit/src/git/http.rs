@@ -18,12 +18,13 @@ use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 
-use super::cgi::Backend;
+use super::cgi::{Backend, Served};
 use super::clone::GitClone;
 use super::repository::{ObjectFormat, Repositories, Repository};
 use crate::background::{self, Handler, HttpServer, Response};
 use crate::pki::Authority;
 use crate::ports;
+use crate::usage::{self, Together};
 
 /// Who may use the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -174,6 +175,7 @@ impl GitServer {
             root: repositories.root().to_owned(),
             home: repositories.home(),
             log_path: repositories.workbench().path("http-backend.log"),
+            served: Mutex::default(),
         };
         let rules = Rules {
             access: wanted.access,
@@ -224,6 +226,16 @@ impl GitServer {
     /// Returns what was asked of the server so far.
     pub fn requests(&self) -> Vec<Request> {
         lock(&self.host.log).clone()
+    }
+
+    /// Returns what the programs took that answered so far.
+    pub fn served(&self) -> Served {
+        *lock(&self.host.backend.served)
+    }
+
+    /// Returns the Git programs that work for this server now, over whatever way.
+    pub fn at_work(&self) -> Together {
+        usage::started_with("HOME", &self.repositories.home().to_string_lossy())
     }
 
     /// Returns the address of the server.

@@ -12,6 +12,7 @@ mod program;
 mod repository;
 mod ssh;
 
+pub use self::cgi::Served;
 pub use self::clone::GitClone;
 pub use self::gitea::{Account, Gitea, Verification};
 pub use self::http::{Access, GitServer, GitServerBuilder, Request};

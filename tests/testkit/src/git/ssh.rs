@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use std::{env, slice};
 
 use anyhow::{Context, Result, bail};
@@ -16,6 +17,7 @@ use super::http::GitServer;
 use super::program::isolate;
 use super::repository::Repositories;
 use crate::ports;
+use crate::usage;
 use crate::wait;
 use crate::workbench::{Process, replace_file};
 
@@ -256,6 +258,13 @@ impl SshServer {
     /// Returns what the server logged so far.
     pub fn log(&self) -> String {
         self.lock().as_ref().map(Process::log).unwrap_or_default()
+    }
+
+    /// Returns the processor time of the server and of the connections that have ended, with their programs.
+    pub fn spent(&self) -> Result<Duration> {
+        let running = self.lock();
+        let process = running.as_ref().context("sshd does not run")?;
+        usage::with_children(process.id())
     }
 
     /// Clones a repository with the key that is let in and the right host key.
