@@ -1,12 +1,14 @@
-//! What planning costs in folders of 100, 1,000 and 10,000 documents: `cargo xtask bench`.
+//! What planning costs in folders of 100, 1,000 and 10,000 documents, and what publishing costs: `cargo xtask bench`
+//! and `cargo xtask bench --git`, which is `publish`.
 //!
-//! Each line is one measurement: what was done, documents, bytes of YAML, milliseconds of this thread, and the
-//! resident memory afterwards. Nothing is asserted; the figures are for comparing one commit with another.
+//! Each line of the first is one measurement: what was done, documents, bytes of YAML, milliseconds of this thread, and
+//! the resident memory afterwards. Nothing is asserted; the figures are for comparing one commit with another.
 
 #![allow(clippy::print_stdout, reason = "a benchmark prints what it measures")]
 
 mod folder;
 mod kustomize;
+mod publish;
 
 use std::time::Instant;
 
@@ -22,13 +24,32 @@ const SIZES: [usize; 3] = [100, 1_000, 10_000];
 /// How many edits of one document are averaged.
 const EDITS: usize = 50;
 
+/// Runs the part that the first word names, with the sizes that follow it.
 fn main() -> Result<()> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let (part, sizes) = match words.split_first() {
+        Some((part, sizes)) => (part.as_str(), sizes),
+        None => ("planning", &[][..]),
+    };
+    let sizes = sizes
+        .iter()
+        .map(|size| size.parse().with_context(|| format!("{size} is no size")))
+        .collect::<Result<Vec<usize>>>()?;
+    match part {
+        "planning" => planning(&sizes),
+        "git" => publish::run(&sizes),
+        _ => anyhow::bail!("there is no part {part}: planning or git"),
+    }
+}
+
+fn planning(sizes: &[usize]) -> Result<()> {
+    let sizes = if sizes.is_empty() { &SIZES } else { sizes };
     println!(
         "{:<28} {:>9} {:>11} {:>10} {:>8}",
         "", "documents", "bytes", "ms", "MiB"
     );
-    for size in SIZES {
-        measure(size)?;
+    for size in sizes {
+        measure(*size)?;
     }
     kustomize::run()?;
     accepted()

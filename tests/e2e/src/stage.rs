@@ -18,6 +18,7 @@ use crate::chart::{self, RenderedChart};
 use crate::cluster::Cluster;
 use crate::helm::{Helm, Release};
 use crate::installation::{self, Ports};
+use crate::mirror::Mirror;
 use crate::operator;
 
 /// The namespace that the operator runs in.
@@ -164,61 +165,20 @@ impl<C: Cluster> Stage<C> {
 
     /// Applies the objects of one mirror, with another way to the repository.
     pub fn apply_mirror_of(&self, setting: &Setting, url: &str) -> Result<()> {
-        let (user, password, idle, prune) = (
-            GIT_USER,
-            GIT_PASSWORD,
-            &setting.idle_timeout,
-            &setting.prune,
-        );
-        self.admin.apply(&format!(
-            r#"
-apiVersion: v1
-kind: Namespace
-metadata: {{name: {TEAM}}}
----
-apiVersion: v1
-kind: Secret
-metadata: {{name: git-credential, namespace: {TEAM}}}
-stringData: {{username: {user}, password: {password}}}
----
-apiVersion: configbutler.ai/v1alpha3
-kind: GitProvider
-metadata: {{name: platform, namespace: {TEAM}}}
-spec:
-  url: {url}
-  secretRef: {{name: git-credential}}
-  allowedGitBranches:
-    - consumerNamespaces: {{from: Same}}
-      branchPatterns: ["*"]
----
-apiVersion: configbutler.ai/v1alpha3
-kind: GitBranch
-metadata: {{name: main, namespace: {TEAM}}}
-spec:
-  gitProviderRef: {{name: platform}}
-  branch: main
----
-apiVersion: configbutler.ai/v1alpha3
-kind: GitTarget
-metadata: {{name: demo, namespace: {TEAM}}}
-spec:
-  gitBranchRef: {{name: main}}
-  kubeProviderRef: {{name: local, namespace: {OPERATOR_NAMESPACE}}}
-  path: {FOLDER}
-  prune: {{mode: {prune}}}
-  commit: {{window: {{idleTimeout: "{idle}"}}}}
----
-apiVersion: configbutler.ai/v1alpha3
-kind: WatchRule
-metadata: {{name: configmaps, namespace: {TEAM}}}
-spec:
-  gitTargetRef: {{name: demo}}
-  rules:
-    - apiGroups: [""]
-      resources: [configmaps]
-"#
-        ))?;
-        Ok(())
+        let items = self.mirror(setting, url).objects();
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
+        self.admin.apply(&list.to_string()).map(drop)
+    }
+
+    /// Returns that mirror.
+    pub fn mirror(&self, setting: &Setting, url: &str) -> Mirror {
+        Mirror {
+            namespace: TEAM.to_owned(),
+            url: url.to_owned(),
+            credential: json!({"username": GIT_USER, "password": GIT_PASSWORD}),
+            idle_timeout: setting.idle_timeout.clone(),
+            prune: setting.prune.clone(),
+        }
     }
 
     /// Starts the operator's process, or starts it again after it ended.

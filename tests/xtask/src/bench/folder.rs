@@ -1,5 +1,7 @@
 //! What is mirrored: ConfigMaps, and the documents that a person wrote for them.
 
+use anyhow::Result;
+use e2e::api::{Api, config_map};
 use e2e::stage::{FOLDER, TEAM};
 use serde_json::{Value, json};
 
@@ -80,4 +82,10 @@ pub(super) fn object(index: usize) -> Value {
             "limits.conf": "max-connections = 100\ntimeout = 30s\nretries = 3\n",
         },
     })
+}
+
+/// Changes one value of an object, and returns when the API server has it.
+pub(super) fn edit(api: &Api, index: usize, round: usize) -> Result<()> {
+    let patch = json!({"data": {"round": round.to_string()}});
+    api.merge(&config_map(TEAM, &name(index)), &patch)
 }

@@ -5,19 +5,19 @@
 //! that the two do not get into each other's way. Nothing is asserted.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum as _;
+use e2e::api::Api;
 use e2e::stage::{Setting, Stage, TEAM};
 use testkit::{ControlPlane, GitClone, Repository};
 
-use super::api::Api;
-use super::folder::{Layout, round_line};
-use crate::repository::{cargo, root};
+use super::folder::{self, Layout, round_line};
+use super::{median, milliseconds, program_or_build, spent, tip, wait_idle, wait_moved};
 
 const SIZES: [usize; 3] = [100, 1_000, 10_000];
 const EDITS: usize = 10;
@@ -30,15 +30,11 @@ const IDLE: Duration = Duration::from_secs(60);
 const ANALYSES: usize = 5;
 /// More than a file may be: a larger one is refused.
 const LARGEST_FILE: usize = 1 << 20;
-/// How often it is looked whether a branch has moved.
+/// How often it is looked how much a program holds.
 const GLANCE: Duration = Duration::from_micros(500);
-const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) fn run(sizes: &[usize], layouts: &[Layout], program: Option<&Path>) -> Result<()> {
-    let program = match program {
-        Some(program) => program.to_owned(),
-        None => build()?,
-    };
+    let program = program_or_build(program, "gitops-reverser")?;
     let sizes = if sizes.is_empty() { &SIZES } else { sizes };
     let layouts = if layouts.is_empty() {
         Layout::value_variants()
@@ -67,18 +63,6 @@ pub(super) fn run(sizes: &[usize], layouts: &[Layout], program: Option<&Path>) -
     Ok(())
 }
 
-/// Builds the operator as it is shipped.
-fn build() -> Result<PathBuf> {
-    // For the workspace, because cargo builds a part of it with other features, and so all anew.
-    let status = cargo()
-        .args(["build", "--release", "--workspace"])
-        .args(["--bin", "gitops-reverser"])
-        .status()
-        .context("cannot run cargo")?;
-    ensure!(status.success(), "the operator could not be built");
-    Ok(root().join("target/release/gitops-reverser"))
-}
-
 fn measure(program: &Path, layout: Layout, documents: usize) -> Result<()> {
     let files = layout.files(documents);
     if files.iter().any(|(_, text)| text.len() > LARGEST_FILE) {
@@ -96,7 +80,7 @@ fn measure(program: &Path, layout: Layout, documents: usize) -> Result<()> {
     let plain = plain_repository(&stage, &files)?;
     let api = Api::start(&stage.admin)?;
     stage.admin.run(&["create", "namespace", TEAM])?;
-    api.create(documents)?;
+    api.at_once(documents, |index| api.create(&folder::object(index)))?;
     stage.start_operator()?;
 
     let adoption = adopt(&stage, &setting)?;
@@ -155,21 +139,6 @@ fn adopt(stage: &Stage, setting: &Setting) -> Result<Adoption> {
     })
 }
 
-/// Waits until the operator has used no processor time for a while.
-fn wait_idle(stage: &Stage) -> Result<()> {
-    let started = Instant::now();
-    let mut last = None;
-    while started.elapsed() < PATIENCE {
-        let processor = stage.operator()?.usage()?.processor;
-        if last == Some(processor) && started.elapsed() > Duration::from_secs(3) {
-            return Ok(());
-        }
-        last = Some(processor);
-        thread::sleep(Duration::from_millis(500));
-    }
-    Ok(())
-}
-
 struct Edits {
     processor_ms: f64,
     requests: f64,
@@ -200,16 +169,8 @@ fn edit(stage: &Stage, api: &Api, layout: Layout, documents: usize) -> Result<Ed
     Ok(Edits {
         processor_ms: (processor.as_secs_f64() - idle) * 1000.0 / EDITS as f64,
         requests: requests as f64 / EDITS as f64,
-        published_ms: median(published),
+        published_ms: milliseconds(median(published)),
     })
-}
-
-/// Returns the processor time that the operator takes meanwhile.
-fn spent(stage: &Stage, meanwhile: impl FnOnce() -> Result<()>) -> Result<Duration> {
-    let before = stage.operator()?.usage()?.processor;
-    meanwhile()?;
-    let after = stage.operator()?.usage()?.processor;
-    Ok(after.saturating_sub(before))
 }
 
 fn edit_one(
@@ -221,7 +182,7 @@ fn edit_one(
 ) -> Result<Duration> {
     let index = chosen(edit, documents);
     let before = tip(&stage.repository)?;
-    api.edit(index, edit + 1)?;
+    folder::edit(api, index, edit + 1)?;
     let started = Instant::now();
     wait_moved(&stage.repository, &before)?;
     let taken = started.elapsed();
@@ -265,27 +226,7 @@ fn push_plainly(
             taken.push(moved);
         }
     }
-    Ok(median(taken))
-}
-
-/// Returns what the file of the branch says, which costs the server nothing.
-fn tip(repository: &Repository) -> Result<String> {
-    fs::read_to_string(repository.path().join("refs/heads/main")).context("no branch main")
-}
-
-fn wait_moved(repository: &Repository, before: &str) -> Result<()> {
-    let started = Instant::now();
-    while tip(repository)? == before {
-        ensure!(started.elapsed() < PATIENCE, "the branch does not move");
-        thread::sleep(GLANCE);
-    }
-    Ok(())
-}
-
-fn median(mut taken: Vec<Duration>) -> f64 {
-    taken.sort_unstable();
-    let middle = taken.get(taken.len() / 2).copied().unwrap_or_default();
-    middle.as_secs_f64() * 1000.0
+    Ok(milliseconds(median(taken)))
 }
 
 struct Analysis {
@@ -317,7 +258,7 @@ fn analyze(program: &Path, folder: &Path) -> Result<Analysis> {
         ensure!(ended.success(), "analyze ended with {ended}");
     }
     Ok(Analysis {
-        ms: median(taken),
+        ms: milliseconds(median(taken)),
         resident,
     })
 }
