@@ -14,9 +14,11 @@ mod dice;
 mod documents;
 
 mod audit;
+mod bursts;
 mod contention;
 mod defaults;
 mod edit;
+mod fleet;
 mod gitea;
 mod journal;
 mod kills;

@@ -23,6 +23,8 @@ const SOAK_SECONDS: &str = "600";
 const WIRE_FAULTS: &str = "40";
 /// How long two people push while objects change; the ordinary run does it for a shorter time.
 const CONTENTION_SECONDS: &str = "120";
+/// How long people write to many branches; the ordinary run does it for a shorter time.
+const FLEET_SECONDS: &str = "60";
 /// How many cases of each row of the contract are judged.
 const ROWS_CASES: &str = "1000";
 /// How many of them go through the branch writer and the command as well.
@@ -124,6 +126,13 @@ pub(super) fn wire(tally: &mut Tally) -> Result<()> {
 pub(super) fn contention(tally: &mut Tally) -> Result<()> {
     let mut command = product("contention::");
     command.env("CONTENTION_SECONDS", CONTENTION_SECONDS);
+    super::count(&mut command, tally)
+}
+
+/// Lets people write to fifty branches for a minute.
+pub(super) fn fleet(tally: &mut Tally) -> Result<()> {
+    let mut command = product("fleet::");
+    command.env("FLEET_SECONDS", FLEET_SECONDS);
     super::count(&mut command, tally)
 }
 

@@ -74,6 +74,7 @@ fn run_stages(arguments: &Arguments, report: &mut Report) {
         report.stage("kills", long::kills);
         report.stage("wire", long::wire);
         report.stage("contention", long::contention);
+        report.stage("fleet", long::fleet);
         report.stage("journal", long::journal);
         report.stage("soak", long::soak);
         report.stage("licences", |_| long::licences());
