@@ -7,7 +7,7 @@ use board::{BranchView, Publisher, Reader, SourceView};
 use branch::cycle::Workshop;
 use branch::journal::{FileJournal, Journal, Owner};
 use branch::shell::Surroundings;
-use branch::{BranchActor, BranchHandle};
+use branch::{BranchActor, BranchHandle, Turns};
 use source::{SourceHandle, TypeCatalogView};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -23,11 +23,25 @@ use crate::supervisor::Settings;
 /// How long a disk may take to write the journal before changes are taken without it, in milliseconds.
 const DISK_PATIENCE: model::Millis = 30_000;
 
-/// What branch writers look up about their targets.
-#[derive(Clone, Default)]
+/// How many branch writers speak with one Git host at the same time.
+const AT_ONE_HOST: usize = 16;
+
+/// What all branch writers share: what they look up about their targets, and their turns.
+#[derive(Clone)]
 pub(crate) struct Lookups {
     pub(crate) catalogs: CatalogsByTarget,
     pub(crate) keys: Keys,
+    pub(crate) turns: Arc<Turns>,
+}
+
+impl Default for Lookups {
+    fn default() -> Self {
+        Self {
+            catalogs: CatalogsByTarget::default(),
+            keys: Keys::default(),
+            turns: Arc::new(Turns::new(AT_ONE_HOST)),
+        }
+    }
 }
 
 /// A branch writer that runs.
@@ -83,6 +97,7 @@ pub(crate) fn enlist_branch(
         journal: Some(journal(order, settings)),
         disk_patience: DISK_PATIENCE,
         sensitivity: settings.source.sensitivity.clone(),
+        turns: Arc::clone(&lookups.turns),
         spare: Box::new(spare),
     };
     let (actor, handle, view) = BranchActor::new(

@@ -127,6 +127,11 @@ impl RepositoryId {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Returns the host that the repository is on, with its port unless that is the usual one.
+    pub fn host(&self) -> &str {
+        self.0.split_once('/').map_or(&self.0, |(host, _)| host)
+    }
 }
 
 fn parse(text: &str) -> Result<Parts, &'static str> {

@@ -20,7 +20,9 @@ use board::metrics::Registrar;
 use branch::cycle::{Catalogs, Keyring, Workshop};
 use branch::metrics::Metrics;
 use branch::shell::Surroundings;
-use branch::{BranchActor, BranchIdentity, BranchMessage, CommitWindow, SystemClock, TargetConfig};
+use branch::{
+    BranchActor, BranchIdentity, BranchMessage, CommitWindow, SystemClock, TargetConfig, Turns,
+};
 use manifests::plan::Policy;
 use manifests::{Encryption, Intent, PruneMode, TypeCatalog};
 use model::{
@@ -508,6 +510,7 @@ impl Writer {
                 journal: None,
                 disk_patience: 30_000,
                 sensitivity: model::Sensitivity::default(),
+                turns: Arc::new(Turns::new(1)),
                 spare: Box::new(|| None),
             },
         );

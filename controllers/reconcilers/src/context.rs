@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use branch::Turns;
 use crds::{GitBranch, GitProvider, GitTarget, KubeProvider, WatchRule};
 use fleet::FleetHandle;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
@@ -28,6 +29,8 @@ pub(crate) struct Context {
     pub(crate) settings: Settings,
     pub(crate) fingerprint_key: FingerprintKeys,
     pub(crate) clock: Arc<dyn branch::Clock>,
+    /// Bounds how many reconcilers ask one Git host at once.
+    pub(crate) asking: Turns,
 }
 
 /// Every configuration object and every Namespace of the control cluster, as last seen.

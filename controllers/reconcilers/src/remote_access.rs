@@ -1,5 +1,6 @@
 //! The way to a Git server: from a GitProvider and its Secret to an endpoint, and asking the server.
 
+use branch::turns::TurnsAtHost;
 use crds::GitProvider;
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;
@@ -105,7 +106,8 @@ pub(crate) async fn prove(
         Some(last) if !proof::is_due(&last, &access.stamp, asked, now, steady, first) => last,
         last => {
             warn_about_host_keys(&access.endpoint);
-            let result = ask(access.endpoint.clone(), what).await;
+            let turns = context.asking.at_host_of(&access.endpoint.url.id());
+            let result = ask(access.endpoint.clone(), what, turns).await;
             Proof::after(last.as_ref(), access.stamp.clone(), context.wall(), result)
         }
     };
@@ -129,11 +131,13 @@ fn warn_about_host_keys(endpoint: &Endpoint) {
 }
 
 /// Asks a Git server, off the threads that serve others. Dropping the future ends the conversation.
-async fn ask(endpoint: Endpoint, ask: Ask) -> Result<(), ProofFault> {
+async fn ask(endpoint: Endpoint, ask: Ask, turns: TurnsAtHost) -> Result<(), ProofFault> {
+    let turn = turns.wait().await;
     let cancel = CancellationToken::new();
     let _ends_with_us = cancel.clone().drop_guard();
     let runtime = tokio::runtime::Handle::current();
     let talk = move || -> Result<(), RemoteError> {
+        let _turn = turn;
         let mut remote = endpoint.remote(runtime, cancel)?;
         match ask {
             Ask::Look => remote.look()?,

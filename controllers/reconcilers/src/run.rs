@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use board::metrics::{RegisterError, Registrar};
-use branch::Occurrence;
+use branch::{Occurrence, Turns};
 use crds::{GitBranch, GitProvider, GitTarget, KubeProvider, WatchRule};
 use fleet::FleetHandle;
 use futures::future::join_all;
@@ -30,6 +30,9 @@ use crate::settings::Settings;
 use crate::{
     board_watch, git_branch, git_provider, git_target, kube_provider, metrics, place, watch_rule,
 };
+
+/// How many reconcilers ask one Git host at the same time.
+const ASKING_ONE_HOST: usize = 8;
 
 /// The reconcilers of every kind, ready to be run once.
 pub struct Reconcilers {
@@ -107,6 +110,7 @@ impl Reconcilers {
             settings,
             fingerprint_key: FingerprintKeys::default(),
             clock,
+            asking: Turns::new(ASKING_ONE_HOST),
         };
         Ok(Self {
             context: Arc::new(context),

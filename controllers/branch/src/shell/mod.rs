@@ -21,14 +21,12 @@ use crate::message::{Accepted, BranchMessage, Event};
 use crate::metrics::BranchMetrics;
 use crate::record::{Line, Recorder, effects_without_content, without_content};
 use crate::state::{BranchIdentity, BranchState, Settings};
+use crate::turns::{Turns, TurnsAtHost};
 use desk::{Batch, Desk};
 
 /// How many Git jobs run at once, in all branches. Each takes a thread of the runtime's pool, of which there are 512,
 /// and may wait for another one: to write the journal, or to read a key. So they must not take them all.
 static GIT_JOBS: Semaphore = Semaphore::const_new(256);
-
-/// A Git job that waits for its turn or runs.
-type Job = Pin<Box<dyn Future<Output = Result<(Workshop, CycleOutcome), JoinError>> + Send>>;
 
 /// Tells the time. Tests move it by hand.
 pub trait Clock: Send + Sync {
@@ -83,11 +81,16 @@ pub struct BranchActor {
     occurrences: mpsc::Sender<Occurrence>,
     metrics: BranchMetrics,
     recorder: Option<(Recorder, String)>,
+    turns: TurnsAtHost,
     job: Option<Job>,
     /// A cycle was asked for and there is nothing to run it with.
     cannot_start: bool,
     spare: Box<dyn Fn() -> Option<Workshop> + Send>,
 }
+
+/// A Git job, which waits for its turn first.
+type Job = Pin<Box<dyn Future<Output = JobEnd> + Send>>;
+type JobEnd = Result<(Workshop, CycleOutcome), JoinError>;
 
 /// What joins a branch writer to the rest of the process.
 pub struct Surroundings {
@@ -106,6 +109,8 @@ pub struct Surroundings {
     pub disk_patience: Millis,
     /// Which types are sensitive now; what an earlier writer accepted may have been judged by another list.
     pub sensitivity: Sensitivity,
+    /// What all branch writers of the process share, so that not all of them speak with one host at once.
+    pub turns: Arc<Turns>,
     /// Makes a new workshop after a job broke down and took the old one with it.
     pub spare: Box<dyn Fn() -> Option<Workshop> + Send>,
 }
@@ -135,6 +140,7 @@ impl BranchActor {
             Arc::clone(&around.clock),
             around.metrics.clone(),
         );
+        let turns = around.turns.at_host_of(&identity.repository);
         let state = BranchState::new(identity, settings, committer);
         let (sender, inbox) = mpsc::channel(PAYLOAD_ROOM + LIFECYCLE_ROOM);
         let (intake, intake_reader) = watch::channel(IntakeState::Open);
@@ -161,6 +167,7 @@ impl BranchActor {
             occurrences: around.occurrences,
             metrics: around.metrics,
             recorder: around.recorder.map(|recorder| (recorder, name)),
+            turns,
             job: None,
             cannot_start: false,
             spare: around.spare,
@@ -348,6 +355,7 @@ impl BranchActor {
             workshop.use_ledger(ledger);
         }
         let metrics = self.metrics.clone();
+        let turn = self.turns.clone().wait();
         let work = move || {
             let started = Instant::now();
             let may_push = request.publish;
@@ -362,13 +370,19 @@ impl BranchActor {
             (workshop, outcome)
         };
         self.job = Some(Box::pin(async move {
-            // It is never closed; without a turn the job would run all the same.
-            let _turn = GIT_JOBS.acquire().await;
+            let turn = turn.await;
+            // It is never closed; without one the job would run all the same.
+            let thread = GIT_JOBS.acquire().await;
+            // A job goes on when nobody waits for it any more, and has its turn until then.
+            let work = move || {
+                let _held = (turn, thread);
+                work()
+            };
             tokio::task::spawn_blocking(work).await
         }));
     }
 
-    fn take_back(&mut self, outcome: Result<(Workshop, CycleOutcome), JoinError>) -> Event {
+    fn take_back(&mut self, outcome: JobEnd) -> Event {
         self.job = None;
         match outcome {
             Ok((workshop, outcome)) => {
@@ -408,7 +422,7 @@ impl BranchActor {
     }
 }
 
-async fn join(job: &mut Option<Job>) -> Result<(Workshop, CycleOutcome), JoinError> {
+async fn join(job: &mut Option<Job>) -> JobEnd {
     match job {
         Some(job) => job.await,
         None => std::future::pending().await,

@@ -16,3 +16,4 @@ mod kills;
 mod order;
 mod support;
 mod trace;
+mod turns;

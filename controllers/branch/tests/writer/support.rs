@@ -11,6 +11,7 @@ use branch::metrics::{BranchMetrics, Metrics};
 use branch::shell::{Clock, Surroundings, SystemClock};
 use branch::{
     BranchActor, BranchHandle, BranchIdentity, BranchMessage, CommitWindow, Settings, TargetConfig,
+    Turns,
 };
 use manifests::{Encryption, PruneMode, TypeCatalog};
 use model::sanitize::sanitize;
@@ -91,6 +92,17 @@ impl Writer {
         Self::start_with(places, journal, Arc::new(SystemClock::start())).await
     }
 
+    /// Starts one that shares its turns with others.
+    pub(crate) async fn start_among(places: &Places<'_>, turns: &Arc<Turns>) -> Self {
+        let journal = Box::new(places.journal());
+        let clock = Arc::new(SystemClock::start());
+        let around = Surroundings {
+            turns: Arc::clone(turns),
+            ..around(journal, clock)
+        };
+        Self::start_in(places, around).await
+    }
+
     pub(crate) async fn start_with(
         places: &Places<'_>,
         journal: Box<dyn Journal>,
@@ -135,6 +147,7 @@ pub(crate) fn around(journal: Box<dyn Journal>, clock: Arc<dyn Clock>) -> Surrou
         metrics: metrics(),
         recorder: None,
         journal: Some(journal),
+        turns: Arc::new(Turns::new(1)),
         disk_patience: 30_000,
         sensitivity: Sensitivity::default(),
         spare: Box::new(|| None),
