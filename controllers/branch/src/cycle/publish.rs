@@ -89,6 +89,16 @@ pub(super) fn check_parent(identity: &BranchIdentity, ground: &Ground) -> Result
     })
 }
 
+/// Says that the server could take a push and does not.
+pub(super) fn refused(words: &str) -> Fault {
+    Fault {
+        kind: PublicationFault::PushRefused,
+        message: format!("the server refused the push: {words}"),
+        not_before: None,
+        unanswered: None,
+    }
+}
+
 impl Cycle<'_> {
     /// Sends what is pending, on condition that the branch is still where it was planned on.
     pub(super) fn push(&mut self) -> Result<Pushed, Fault> {
@@ -119,12 +129,7 @@ impl Cycle<'_> {
             PushOutcome::Moved { now, advertisement } => {
                 Ok(Pushed::Moved(now.map(|_| Box::new(advertisement))))
             }
-            PushOutcome::Refused { text } => Err(Fault {
-                kind: PublicationFault::PushRefused,
-                message: format!("the server refused the push: {text}"),
-                not_before: None,
-                unanswered: None,
-            }),
+            PushOutcome::Refused { text } => Err(refused(&text)),
             PushOutcome::Transient(error) | PushOutcome::Failed(error) => Err(from_remote(&error)),
             PushOutcome::Ambiguous { sent, cause } => {
                 let unanswered = Unanswered {

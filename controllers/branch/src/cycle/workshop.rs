@@ -402,9 +402,9 @@ impl Cycle<'_> {
                 Pushed::Moved(told) => {
                     self.outcome.lost_races += 1;
                     match told {
-                        Some(advertisement) => self.stand_on(&advertisement)?,
-                        None => self.look()?,
-                    };
+                        Some(advertisement) => drop(self.stand_on(&advertisement)?),
+                        None => self.look_for_the_absent()?,
+                    }
                     // What moved the branch may be a push of ours that a slow server took at last.
                     if self.settle_doubtful()? {
                         self.outcome.drafts.clear();
@@ -497,6 +497,20 @@ impl Cycle<'_> {
         self.stand_on(&advertisement.map_err(|error| from_remote(&error))?)
     }
 
+    /// Looks where the branch is that a push session did not show. One that readers see where it was is hidden from those
+    /// who push, and asking again would show nothing else.
+    fn look_for_the_absent(&mut self) -> Result<(), Fault> {
+        let moved = self.look()?;
+        let ground = self.shop.ground.as_ref();
+        if moved || ground.is_none_or(|ground| ground.tip.is_none()) {
+            return Ok(());
+        }
+        Err(super::publish::refused(&format!(
+            "it shows branch {} to readers and hides it from those who push",
+            self.shop.identity.branch
+        )))
+    }
+
     /// Takes what the remote told for the ground and fetches what is missing. Returns whether the ground moved.
     fn stand_on(&mut self, advertisement: &Advertisement) -> Result<bool, Fault> {
         let ground = super::publish::ground(&self.shop.identity, advertisement);
@@ -577,8 +591,15 @@ fn move_folder(from: &Path, to: &Path) -> Result<(), Fault> {
     })
 }
 
+/// Removes a store, or whatever else stands in its place.
 fn remove_folder(folder: &Path) -> Result<(), Fault> {
-    match std::fs::remove_dir_all(folder) {
+    let removed = match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {
+            std::fs::remove_file(folder)
+        }
+        other => other,
+    };
+    match removed {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(store_fault(format!(

@@ -114,7 +114,14 @@ impl BranchState {
         {
             self.unanswered.push(sent.clone());
         }
+        // A store that failed is dropped and another one fetched at once; only when that one fails too it is waited.
+        let is_store = |fault| fault == PublicationFault::Store;
+        let before = self.retry.as_ref().map(|retry| retry.fault);
+        let fetch_at_once = is_store(fault.kind) && !before.is_some_and(is_store);
         self.wait_out(now, fault);
+        if let Some(retry) = self.retry.as_mut().filter(|_| fetch_at_once) {
+            retry.retry_at = now;
+        }
     }
 
     /// A look found a folder as it is. People are told when it is refused for another reason than before.

@@ -144,6 +144,8 @@ enum End {
     /// The push did not land and the answer was lost.
     LostUnanswered,
     BreaksDown,
+    /// The local store is damaged, and is dropped.
+    StoreFails,
 }
 
 impl World {
@@ -303,6 +305,14 @@ impl World {
         let mut outcome = CycleOutcome::default();
         if let End::Unreachable = end {
             outcome.fault = Some(fault(None));
+            return outcome;
+        }
+        if let End::StoreFails = end {
+            let kind = board::PublicationFault::Store;
+            outcome.fault = Some(Fault {
+                kind,
+                ..fault(None)
+            });
             return outcome;
         }
         outcome.base = Some(ProvedBase {
@@ -526,7 +536,7 @@ fn what_a_job_refuses_under_settings_that_changed_meanwhile_is_asked_for_again()
 }
 
 #[test]
-fn continuous_activity_cannot_hold_a_window_open_beyond_its_longest_time() {
+fn b132_continuous_activity_cannot_hold_a_window_open_beyond_its_longest_time() {
     let mut world = World::settled();
     for version in 0..20 {
         world.send(delivery("a", "x", version, "alice"));
@@ -539,7 +549,7 @@ fn continuous_activity_cannot_hold_a_window_open_beyond_its_longest_time() {
 }
 
 #[test]
-fn another_author_or_target_closes_the_window_first() {
+fn b131_another_author_or_target_closes_the_window_first() {
     let mut world = World::settled();
     world.send(delivery("a", "x", 1, "alice"));
     world.send(delivery("a", "x", 2, "bob"));
@@ -589,6 +599,21 @@ fn a_failure_is_waited_out_on_a_growing_schedule_and_loses_nothing() {
     world.end_cycle(End::Works);
     assert_eq!(world.announced.len(), 1);
     assert_eq!(world.state.view().publication, Publication::Healthy);
+}
+
+#[test]
+fn case_31_a_store_that_fails_is_fetched_again_at_once_and_waits_when_that_fails_too() {
+    let mut world = World::settled();
+    world.send(delivery("a", "x", 1, "alice"));
+    world.pass(6_000);
+    world.end_cycle(End::StoreFails);
+    let again = world.running.clone().unwrap();
+    assert!(!again.trusted, "nothing of the old one is believed");
+    world.end_cycle(End::StoreFails);
+    assert!(world.running.is_none(), "the second time it waits");
+    world.pass(25_000);
+    world.end_cycle(End::Works);
+    assert_eq!(world.announced.len(), 1);
 }
 
 #[test]

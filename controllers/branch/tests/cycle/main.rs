@@ -10,6 +10,7 @@ mod keep;
 mod support;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use board::{FolderState, ProvedBy, PublicationFault};
@@ -52,6 +53,22 @@ fn what_was_refused_is_made_anew_by_another_committer() {
     let made = other.replayed[0].write.as_ref().unwrap();
     assert_ne!(made.commit, write.commit);
     assert_eq!(other.published.unwrap().tip, made.commit);
+}
+
+#[test]
+fn case_19_a_branch_that_is_hidden_from_pushes_is_refused_and_not_pushed_to_again() {
+    let mut scene = Scene::with_document();
+    scene.server(|server| server.next = Push::Hides);
+    let apps = target("apps");
+    let drafts = vec![draft(1, &apps, upsert("x", "2"))];
+    let fault = scene.run(request(&[&apps], drafts)).fault.unwrap();
+    assert_eq!(fault.kind, PublicationFault::PushRefused);
+    assert!(
+        fault.message.contains("shows branch main to readers"),
+        "{}",
+        fault.message
+    );
+    assert_eq!(scene.server(|server| server.pushes), 1);
 }
 
 #[test]
@@ -334,6 +351,32 @@ fn d33_a_push_of_an_earlier_writer_is_found_below_a_peers_commit() {
     });
     assert_eq!(outcome.fault, None);
     assert_eq!(outcome.landed.into_iter().collect::<Vec<_>>(), [ours]);
+}
+
+#[test]
+fn b017_a_store_that_is_half_made_or_no_folder_at_all_is_made_anew() {
+    let spoil: [fn(&Path); 3] = [
+        |store| {
+            std::fs::remove_dir_all(store).unwrap();
+            std::fs::create_dir(store).unwrap();
+        },
+        |store| {
+            std::fs::remove_dir_all(store).unwrap();
+            std::fs::write(store, "in the way").unwrap();
+        },
+        |store| std::fs::write(store.join("HEAD"), "").unwrap(),
+    ];
+    for spoil in spoil {
+        let mut scene = Scene::with_document();
+        let apps = target("apps");
+        assert_eq!(scene.run(request(&[&apps], Vec::new())).fault, None);
+        scene.start_again();
+        spoil(&scene.folder.path().join("store"));
+        let drafts = vec![draft(1, &apps, upsert("x", "2"))];
+        let outcome = scene.run(request(&[&apps], drafts));
+        assert_eq!(outcome.fault, None);
+        assert!(outcome.published.is_some());
+    }
 }
 
 #[test]

@@ -33,6 +33,8 @@ pub(crate) enum Push {
     TakesLate,
     /// It does not let the branch be moved.
     Refuses,
+    /// It shows the branch to readers alone.
+    Hides,
 }
 
 /// A server: one branch, its objects, and what happens next.
@@ -168,6 +170,15 @@ impl Remote for Line {
             let text = "not by you".to_owned();
             return PushOutcome::Refused { text };
         }
+        if next == Push::Hides {
+            drop(server);
+            let mut advertisement = self.look().unwrap();
+            advertisement.branches.remove(&request.branch);
+            return PushOutcome::Moved {
+                now: None,
+                advertisement,
+            };
+        }
         let now = server.branches.get(&request.branch).cloned();
         if now != request.expected {
             drop(server);
@@ -276,15 +287,25 @@ impl Scene {
             folder,
         }
     }
+
     /// Begins with a new job and an empty local store, which knows nothing of what was made before.
     pub(crate) fn begin_anew(&mut self) {
+        self.begin_with("anew");
+    }
+
+    /// Begins with a new job and the local store that is there, as another process does.
+    pub(crate) fn start_again(&mut self) {
+        self.begin_with("store");
+    }
+
+    fn begin_with(&mut self, store: &str) {
         let remote: Box<dyn Remote> = Box::new(self.line.clone());
         self.workshop = Workshop::new(
             identity(None),
             remote,
             Arc::new(NoCatalog),
             Arc::new(self.keyring.clone()),
-            &self.folder.path().join("anew"),
+            &self.folder.path().join(store),
         );
     }
 
