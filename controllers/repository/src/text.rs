@@ -2,14 +2,35 @@
 
 /// The most characters of a server's words that reach a message.
 const LONGEST: usize = 512;
+
 /// What hosts and Git itself write before each line of an explanation.
 const LABELS: [&str; 3] = ["remote:", "error:", "Gitea:"];
+/// What stands in place of a secret.
+const HIDDEN: &str = "***";
+/// How the tokens of well-known hosts begin.
+const TOKENS: [&str; 11] = [
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
+    "github_pat_",
+    "glpat-",
+    "gldt-",
+    "glrt-",
+    "ATATT",
+    "AKIA",
+];
+/// A credential after `Bearer` or `Basic` is at least that long; a word of people is shorter.
+const SHORTEST_CREDENTIAL: usize = 16;
 
 /// Returns one short line: control characters become spaces, runs of space shrink to one, escape
-/// sequences of a terminal lose their power, and a long text is cut in the middle of nothing but itself.
+/// sequences of a terminal lose their power, and a long text is cut in the middle of nothing but itself. What looks like
+/// a credential is hidden: a hook may print the address that it was called with.
 pub(crate) fn shown(bytes: &[u8]) -> String {
     let lossy = String::from_utf8_lossy(bytes);
     let mut line = String::new();
+    let mut before = "";
     for word in lossy
         .split(|c: char| c.is_whitespace() || c.is_control() || is_invisible(c))
         .filter(|word| !word.is_empty())
@@ -17,7 +38,12 @@ pub(crate) fn shown(bytes: &[u8]) -> String {
         if !line.is_empty() {
             line.push(' ');
         }
-        line.push_str(word);
+        if is_credential(before, word) {
+            line.push_str(HIDDEN);
+        } else {
+            line.push_str(&without_secrets(word));
+        }
+        before = word;
         if line.len() > 4 * LONGEST {
             break;
         }
@@ -48,6 +74,43 @@ fn without_label(line: &str) -> &str {
         rest = shorter.trim_start();
     }
     rest
+}
+
+/// Says whether a word is what follows the name of a scheme in an `Authorization` header.
+fn is_credential(before: &str, word: &str) -> bool {
+    let scheme = before.trim_matches(|c: char| !c.is_ascii_alphabetic());
+    let follows = ["bearer", "basic"]
+        .iter()
+        .any(|it| scheme.eq_ignore_ascii_case(it));
+    let is_odd = |c: char| c.is_ascii_digit() || matches!(c, '=' | '_' | '+');
+    follows && word.len() >= SHORTEST_CREDENTIAL && word.contains(is_odd)
+}
+
+/// Hides the user and the password of a URL, and what begins like a token.
+fn without_secrets(word: &str) -> String {
+    let mut shown = word.to_owned();
+    if let Some((scheme, rest)) = word.split_once("://") {
+        let authority = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        if let Some(at) = rest[..authority].rfind('@') {
+            shown = format!("{scheme}://{HIDDEN}{}", &rest[at..]);
+        }
+    }
+    for prefix in TOKENS {
+        while let Some((start, token)) = token_in(&shown, prefix) {
+            shown.replace_range(start..start + token, HIDDEN);
+        }
+    }
+    shown
+}
+
+/// Finds a token: its beginning, and at least as many characters more.
+fn token_in(text: &str, prefix: &str) -> Option<(usize, usize)> {
+    let is_of_token = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    text.match_indices(prefix).find_map(|(start, _)| {
+        let rest = &text[start..];
+        let length = rest.find(|c| !is_of_token(c)).unwrap_or(rest.len());
+        (length >= SHORTEST_CREDENTIAL).then_some((start, length))
+    })
 }
 
 /// Recognises characters that change how the rest of a line is displayed, or that cannot be seen.
@@ -92,6 +155,33 @@ mod tests {
         ];
         for (given, expected) in cases {
             assert_eq!(spoken(given.as_bytes()), expected);
+        }
+    }
+
+    #[test]
+    fn b013_what_looks_like_a_credential_is_hidden() {
+        let cases = [
+            (
+                "remote: push to https://bot:p@ss:word@git.test/x?y=1 first",
+                "remote: push to https://***@git.test/x?y=1 first",
+            ),
+            ("https://git.test/a@b", "https://git.test/a@b"),
+            (
+                "token=ghp_16C7e42F292c6912E7710c838347Ae178B4a, ask",
+                "token=***, ask",
+            ),
+            ("the prefix ghp_ is fine", "the prefix ghp_ is fine"),
+            (
+                "Authorization: Basic cmV2ZXJzZXI6c2VjcmV0cw==",
+                "Authorization: Basic ***",
+            ),
+            (
+                "basic authentication required",
+                "basic authentication required",
+            ),
+        ];
+        for (given, expected) in cases {
+            assert_eq!(shown(given.as_bytes()), expected);
         }
     }
 
