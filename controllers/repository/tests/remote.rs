@@ -33,7 +33,7 @@ fn basic(username: &str, password: &str) -> Credential {
 }
 
 #[test]
-fn a_first_fetch_brings_one_commit_and_its_whole_tree() {
+fn b147_a_first_fetch_brings_one_commit_and_its_whole_tree() {
     let bench = Bench::seeded(&[("apps/a.yaml", "a: 1\n"), ("other/b.yaml", "b: 1\n")]);
     let clone = bench.server.clone("app").unwrap();
     clone.write("apps/a.yaml", "a: 2\n").unwrap();
@@ -155,6 +155,22 @@ fn an_old_protocol_server_sends_one_commit_too() {
         [last]
     );
     bench.check_objects();
+}
+
+#[test]
+fn b022_a_host_that_speaks_an_old_protocol_is_offered_what_it_insists_on() {
+    let bench = Bench::seeded(&[("a.yaml", "a: 1\n")]);
+    let relay = Relay::start(bench.server.address(), |_| Fate::Pass).without("git-protocol");
+    let mut remote = bench.remote_at(&endpoint(&relay.url("app.git")));
+    let tip = tip_of(&remote.look().unwrap(), "main");
+    remote.fetch(&mut bench.store(), &tip, None).unwrap();
+    let asked = relay.bodies("POST /app.git/git-upload-pack");
+    let asked = String::from_utf8_lossy(asked.first().unwrap()).into_owned();
+    let first = asked.lines().next().unwrap();
+    assert!(
+        first.contains("want ") && first.contains(" multi_ack"),
+        "{first}"
+    );
 }
 
 #[test]

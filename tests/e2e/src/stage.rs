@@ -16,6 +16,7 @@ use testkit::{ControlPlane, Kubeconfig, Kubectl, Process, Workbench, ports, wait
 
 use crate::chart::{self, RenderedChart};
 use crate::cluster::Cluster;
+use crate::conditions::Conditions;
 use crate::helm::{Helm, Release};
 use crate::installation::{self, Ports};
 use crate::mirror::Mirror;
@@ -165,19 +166,30 @@ impl<C: Cluster> Stage<C> {
 
     /// Applies the objects of one mirror, with another way to the repository.
     pub fn apply_mirror_of(&self, setting: &Setting, url: &str) -> Result<()> {
-        let items = self.mirror(setting, url).objects();
-        let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
+        self.start_mirror(&self.mirror(setting, url))
+    }
+
+    /// Applies the objects of a mirror.
+    pub fn start_mirror(&self, mirror: &Mirror) -> Result<()> {
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": mirror.objects()});
         self.admin.apply(&list.to_string()).map(drop)
     }
 
-    /// Returns that mirror.
+    /// Returns the mirror of a setting.
     pub fn mirror(&self, setting: &Setting, url: &str) -> Mirror {
         Mirror {
-            namespace: TEAM.to_owned(),
-            url: url.to_owned(),
-            credential: json!({"username": GIT_USER, "password": GIT_PASSWORD}),
             idle_timeout: setting.idle_timeout.clone(),
             prune: setting.prune.clone(),
+            ..Mirror::at(url)
+        }
+    }
+
+    /// Asks for the conditions of an object of that namespace.
+    pub fn conditions<'a>(&'a self, namespace: &'a str, object: &'a str) -> Conditions<'a> {
+        Conditions {
+            kubectl: &self.admin,
+            namespace,
+            object,
         }
     }
 

@@ -30,17 +30,20 @@ pub enum Fate {
 /// Chooses the fate of a request by its first line.
 type Choose = dyn Fn(&str) -> Fate + Send + Sync;
 
+/// The head and the body of a request.
+type Seen = (String, Vec<u8>);
+
 /// A relay that serves until it is dropped.
 pub struct Relay {
     address: SocketAddr,
-    seen: Arc<Mutex<Vec<String>>>,
+    seen: Arc<Mutex<Vec<Seen>>>,
     stop: Arc<AtomicBool>,
     dropped_header: Arc<Mutex<Option<&'static str>>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Relay {
-    /// Starts a relay to `target`; every request's head is kept.
+    /// Starts a relay to `target`; every request is kept.
     pub fn start(
         target: SocketAddr,
         choose: impl Fn(&str) -> Fate + Send + Sync + 'static,
@@ -88,7 +91,16 @@ impl Relay {
 
     /// Returns the heads of the requests so far.
     pub fn seen(&self) -> Vec<String> {
-        self.seen.lock().unwrap().clone()
+        let seen = self.seen.lock().unwrap();
+        seen.iter().map(|(head, _)| head.clone()).collect()
+    }
+
+    /// Returns the bodies of the requests so far whose first line holds these words.
+    pub fn bodies(&self, words: &str) -> Vec<Vec<u8>> {
+        let is_wanted = |head: &str| head.lines().next().is_some_and(|line| line.contains(words));
+        let seen = self.seen.lock().unwrap();
+        let wanted = seen.iter().filter(|(head, _)| is_wanted(head));
+        wanted.map(|(_, body)| body.clone()).collect()
     }
 }
 
@@ -107,7 +119,7 @@ impl Drop for Relay {
 fn serve(
     mut client: TcpStream,
     target: SocketAddr,
-    seen: &Mutex<Vec<String>>,
+    seen: &Mutex<Vec<Seen>>,
     choose: &Choose,
     dropped_header: Option<&str>,
 ) -> Option<TcpStream> {
@@ -116,7 +128,7 @@ fn serve(
         let kept = |line: &&str| !line.to_ascii_lowercase().starts_with(header);
         head = head.split_inclusive("\r\n").filter(kept).collect();
     }
-    seen.lock().unwrap().push(head.clone());
+    seen.lock().unwrap().push((head.clone(), body.clone()));
     let fate = choose(head.lines().next().unwrap_or_default());
     let answer = match &fate {
         Fate::Silence => return Some(client),

@@ -1,9 +1,9 @@
-//! A wire to a server, each of whose connections breaks at a given byte.
+//! A wire to a server whose connections break at a given byte: each at a byte of its own, or the first to carry so many more.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, Result};
@@ -36,10 +36,42 @@ pub struct Wire {
     carried: Arc<[AtomicUsize; 2]>,
     stop: Arc<AtomicBool>,
     open: Arc<Mutex<Vec<TcpStream>>>,
+    armed: Arc<Armed>,
     thread: Option<JoinHandle<()>>,
 }
 
+/// What breaks next, whichever connection it is.
+#[derive(Debug, Default)]
+struct Armed(Mutex<Fate>);
+
+impl Armed {
+    fn lock(&self) -> MutexGuard<'_, Fate> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns how many of these bytes may pass, and how the connection breaks after them.
+    fn permit(&self, way: Way, count: usize) -> (usize, Option<Break>) {
+        let mut armed = self.lock();
+        match *armed {
+            Some((broken, left, how)) if broken == way && left < count => {
+                *armed = None;
+                (left, Some(how))
+            }
+            Some((broken, left, how)) if broken == way => {
+                *armed = Some((broken, left - count, how));
+                (count, None)
+            }
+            _ => (count, None),
+        }
+    }
+}
+
 impl Wire {
+    /// Starts a wire to `target` that holds until it is told otherwise.
+    pub fn whole(target: SocketAddr) -> Result<Self> {
+        Self::to(target, |_| None)
+    }
+
     /// Starts a wire to `target`. `fate` is asked for each connection, which it gets the number of.
     pub fn to(
         target: SocketAddr,
@@ -50,10 +82,12 @@ impl Wire {
         let carried = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
         let stop = Arc::new(AtomicBool::new(false));
         let open = Arc::new(Mutex::new(Vec::new()));
+        let armed = Arc::<Armed>::default();
         let line = Line {
             target,
             carried: Arc::clone(&carried),
             open: Arc::clone(&open),
+            armed: Arc::clone(&armed),
         };
         let over = Arc::clone(&stop);
         let thread = thread::spawn(move || {
@@ -76,8 +110,19 @@ impl Wire {
             carried,
             stop,
             open,
+            armed,
             thread: Some(thread),
         })
+    }
+
+    /// Breaks the connection that carries more than so many bytes that way from now on.
+    pub fn break_after(&self, way: Way, bytes: usize, how: Break) {
+        *self.armed.lock() = Some((way, bytes, how));
+    }
+
+    /// Says whether what was armed has not broken yet.
+    pub fn is_armed(&self) -> bool {
+        self.armed.lock().is_some()
     }
 
     /// Returns the port at which the wire begins.
@@ -112,6 +157,7 @@ struct Line {
     target: SocketAddr,
     carried: Arc<[AtomicUsize; 2]>,
     open: Arc<Mutex<Vec<TcpStream>>>,
+    armed: Arc<Armed>,
 }
 
 impl Line {
@@ -132,43 +178,76 @@ impl Line {
             let streams = (from.try_clone()?, to.try_clone()?);
             let broken = fate.filter(|(broken, _, _)| *broken == way);
             let broken = broken.map(|(_, at, how)| (at, how));
-            let carried = Arc::clone(&self.carried);
-            threads.push(thread::spawn(move || {
-                carry(streams, broken, &carried[usize::from(way == Way::ToClient)]);
-            }));
+            let direction = Direction {
+                way,
+                carried: Arc::clone(&self.carried),
+                armed: Arc::clone(&self.armed),
+            };
+            threads.push(thread::spawn(move || direction.carry(streams, broken)));
         }
         Ok(threads)
     }
 }
 
-fn carry(
-    (mut from, mut to): (TcpStream, TcpStream),
-    broken: Option<(usize, Break)>,
-    carried: &AtomicUsize,
-) {
-    let mut buffer = [0; 4096];
-    let mut passed = 0;
-    loop {
-        let left = broken.map_or(usize::MAX, |(at, _)| at - passed);
-        if left == 0 {
-            if broken.is_some_and(|(_, how)| how == Break::Stall) {
-                // Swallows what comes, until the other side gives up.
-                while from.read(&mut buffer).is_ok_and(|count| count > 0) {}
+/// One way of one connection.
+struct Direction {
+    way: Way,
+    carried: Arc<[AtomicUsize; 2]>,
+    armed: Arc<Armed>,
+}
+
+impl Direction {
+    fn carry(&self, (mut from, mut to): (TcpStream, TcpStream), broken: Option<(usize, Break)>) {
+        let carried = &self.carried[usize::from(self.way == Way::ToClient)];
+        let mut buffer = [0; 4096];
+        let mut passed = 0;
+        let ended = loop {
+            let left = broken.map_or(usize::MAX, |(at, _)| at - passed);
+            if left == 0 {
+                break broken.map(|(_, how)| how);
             }
-            break;
-        }
-        let most = buffer.len().min(left);
-        match from.read(&mut buffer[..most]) {
-            Ok(0) | Err(_) => break,
-            Ok(count) => {
-                if to.write_all(&buffer[..count]).is_err() {
-                    break;
-                }
-                passed += count;
-                carried.fetch_add(count, Ordering::SeqCst);
+            let most = buffer.len().min(left);
+            let count = match from.read(&mut buffer[..most]) {
+                Ok(0) | Err(_) => break None,
+                Ok(count) => count,
+            };
+            let (count, breaks) = self.armed.permit(self.way, count);
+            if to.write_all(&buffer[..count]).is_err() {
+                break None;
             }
+            passed += count;
+            carried.fetch_add(count, Ordering::SeqCst);
+            if breaks.is_some() {
+                break breaks;
+            }
+        };
+        if ended == Some(Break::Stall) {
+            // Swallows what comes, until the other side gives up.
+            while from.read(&mut buffer).is_ok_and(|count| count > 0) {}
         }
+        drop(from.shutdown(Shutdown::Both));
+        drop(to.shutdown(Shutdown::Both));
     }
-    drop(from.shutdown(Shutdown::Both));
-    drop(to.shutdown(Shutdown::Both));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_armed_breaks_the_connection_that_carries_more() {
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let wire = Wire::whole(server.local_addr().unwrap()).unwrap();
+        let mut client = TcpStream::connect(("127.0.0.1", wire.port())).unwrap();
+        let (mut served, _) = server.accept().unwrap();
+        client.write_all(b"before").unwrap();
+        let mut before = [0; 6];
+        served.read_exact(&mut before).unwrap();
+        wire.break_after(Way::ToServer, 3, Break::Cut);
+        client.write_all(b"after").unwrap();
+        let mut rest = Vec::new();
+        served.read_to_end(&mut rest).unwrap();
+        assert_eq!(rest, b"aft");
+        assert!(!wire.is_armed());
+    }
 }

@@ -133,10 +133,8 @@ impl Fleet {
         };
         Mirror {
             namespace: namespace(number),
-            url,
             credential,
-            idle_timeout: "1s".to_owned(),
-            prune: "OnEvent".to_owned(),
+            ..Mirror::at(&url)
         }
     }
 

@@ -1,6 +1,6 @@
 //! The whole product on a real control plane and a real Git host, used as a person uses it.
 //!
-//! `dice` and `documents` are shared; each other module is one promise. Every test starts its own stage, so they can run side by side.
+//! `dice`, `documents` and `plan` are shared; each other module is one promise. Every test starts its own stage, so they can run side by side.
 
 #![allow(
     clippy::unwrap_used,
@@ -12,6 +12,7 @@
 mod commits;
 mod dice;
 mod documents;
+mod plan;
 
 mod audit;
 mod bursts;
@@ -20,6 +21,7 @@ mod defaults;
 mod edit;
 mod fleet;
 mod gitea;
+mod hosts;
 mod journal;
 mod kills;
 mod kustomize;

@@ -20,7 +20,7 @@ data:
 ";
 
 #[test]
-fn twenty_pushes_of_a_peer_lose_nothing_and_force_nothing() {
+fn b003_twenty_pushes_of_a_peer_lose_nothing_and_force_nothing() {
     let path = format!("{FOLDER}/shared.yaml");
     let mut stage = Stage::start(Setting {
         seed: vec![(path.clone(), SHARED.to_owned())],

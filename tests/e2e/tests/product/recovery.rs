@@ -4,33 +4,13 @@ use e2e::stage::{OPERATOR_NAMESPACE, Setting, Stage, TEAM};
 use serde_json::Value;
 use testkit::wait;
 
-fn condition(
-    stage: &Stage,
-    resource: &str,
-    name: &str,
-    kind: &str,
-) -> Option<(String, String, String)> {
-    let object = stage
-        .admin
-        .json(&["get", resource, name, "-n", TEAM])
-        .ok()?;
-    let conditions = object["status"]["conditions"].as_array()?.clone();
-    let found = conditions
-        .into_iter()
-        .find(|condition| condition["type"] == kind)?;
-    let text = |key: &str| found[key].as_str().unwrap_or_default().to_owned();
-    Some((text("status"), text("reason"), text("message")))
-}
-
 fn wait_reason(stage: &Stage, resource: &str, name: &str, kind: &str, reason: &str) -> String {
-    let found = wait::until(
-        format!("{resource}/{name} {kind} to say {reason}"),
-        wait::GENEROUS,
-        || condition(stage, resource, name, kind).filter(|(_, seen, _)| seen == reason),
-    );
+    let object = format!("{resource}/{name}");
+    let conditions = stage.conditions(TEAM, &object);
+    let found = conditions.wait(kind, |found| found.reason == reason);
     found
-        .unwrap_or_else(|error| panic!("{error}: {:?}", condition(stage, resource, name, kind)))
-        .2
+        .unwrap_or_else(|error| panic!("{reason}: {error:#}"))
+        .message
 }
 
 /// Waits for a Warning on a GitTarget with that reason and a message that `wanted` accepts.
@@ -239,11 +219,12 @@ spec:
 "#
     );
     let ready = |stage: &Stage, wanted: fn(&str) -> bool| {
-        wait::until("the words of Ready", wait::GENEROUS, || {
-            condition(stage, "gittarget", "demo", "Ready")
-                .filter(|(status, _, message)| status == "True" && wanted(message))
-        })
-        .unwrap();
+        let conditions = stage.conditions(TEAM, "gittarget/demo");
+        conditions
+            .wait("Ready", |found| {
+                found.status == "True" && wanted(&found.message)
+            })
+            .unwrap();
     };
     // Twice, because a collection that comes back starts from nothing.
     for _ in 0..2 {

@@ -3,7 +3,9 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use e2e::stage::{FOLDER, OPERATOR_NAMESPACE, REPOSITORY, Setting, Stage, TEAM};
+use e2e::judge::Judge;
+use e2e::mirror::Mirror;
+use e2e::stage::{FOLDER, REPOSITORY, Setting, Stage, TEAM};
 use serde_json::json;
 use testkit::wire::{Break, Way, Wire};
 use testkit::{SshKey, SshServer, wait};
@@ -11,7 +13,7 @@ use testkit::{SshKey, SshServer, wait};
 use crate::dice::{Dice, from_environment};
 
 #[test]
-fn a_repository_over_ssh_is_mirrored_once_its_host_and_our_key_are_known() {
+fn b024_b027_b028_a_repository_over_ssh_is_mirrored_once_its_host_and_our_key_are_known() {
     let setting = Setting::default();
     let control_plane = setting.control_plane.clone().start().unwrap();
     let mut stage = Stage::prepare(&setting, control_plane).unwrap();
@@ -24,14 +26,14 @@ fn a_repository_over_ssh_is_mirrored_once_its_host_and_our_key_are_known() {
     // No host key, then another host's, then the right one.
     wait_provider(&stage, "False ConnectionFailed", "no host key is known");
     let other = host.generate_key("other", "ed25519", "").unwrap();
-    apply_host_keys(&stage, &host.known_hosts_line(&other));
-    believe_host_keys(&stage);
+    apply_host_keys(&stage, TEAM, &host.known_hosts_line(&other));
+    believe_host_keys(&stage, TEAM);
     wait_provider(
         &stage,
         "False ConnectionFailed",
         &format!("not the key in line 1 of known_hosts of ConfigMap {TEAM}/hosts"),
     );
-    apply_host_keys(&stage, &host.known_hosts());
+    apply_host_keys(&stage, TEAM, &host.known_hosts());
     wait_provider(&stage, "True Succeeded", "can be read");
     stage.wait_ready("demo").unwrap();
     let color = |color: &'static str| move |text: &str| text.contains(color);
@@ -48,7 +50,7 @@ fn a_repository_over_ssh_is_mirrored_once_its_host_and_our_key_are_known() {
 
     // A key that the host does not know any more, told and repaired without a restart.
     let next = host.generate_key("next", "ed25519", "").unwrap();
-    apply_key(&stage, &next, "");
+    apply_key(&stage, TEAM, &next, "");
     ask_again(&stage);
     wait_provider(
         &stage,
@@ -125,8 +127,8 @@ fn an_ssh_wire_that_breaks_anywhere_loses_no_edit_and_doubles_none() {
     .unwrap();
     let through = |text: String| text.replace(&port.to_string(), &wire.port().to_string());
     apply_mirror(&stage, &through(host.url(REPOSITORY)), host.client_key());
-    apply_host_keys(&stage, &through(host.known_hosts()));
-    believe_host_keys(&stage);
+    apply_host_keys(&stage, TEAM, &through(host.known_hosts()));
+    believe_host_keys(&stage, TEAM);
     let bounded = ["--git-call-timeout=5s".to_owned()];
     stage.start_operator_with(&bounded).unwrap();
     // Each edit is waited for, so that there are as many pushes to break.
@@ -148,29 +150,10 @@ fn an_ssh_wire_that_breaks_anywhere_loses_no_edit_and_doubles_none() {
     }
     stage.stop_operator().unwrap();
 
-    let clone = host.clone(REPOSITORY).unwrap();
-    clone.git(&["fsck", "--full", "--strict"]).unwrap();
-    let merges = clone
-        .git(&["rev-list", "--merges", "--count", "HEAD"])
-        .unwrap();
-    assert_eq!(merges.trim(), "0");
+    let judge = Judge::of(host.clone(REPOSITORY).unwrap(), "main").unwrap();
     // Each edit is in history once and in its order.
-    let log = [
-        "log",
-        "--reverse",
-        "--format=",
-        "--patch",
-        "--unified=0",
-        "--",
-        "*/paint.yaml",
-    ];
-    let patches = clone.git(&log).unwrap();
-    let written: Vec<&str> = patches
-        .lines()
-        .filter_map(|line| line.strip_prefix('+')?.trim().strip_prefix("round: "))
-        .collect();
-    let expected: Vec<String> = (0..EDITS).map(|round| format!("\"{round}\"")).collect();
-    assert_eq!(written, expected);
+    let expected: Vec<String> = (0..EDITS).map(|round| round.to_string()).collect();
+    assert_eq!(judge.values("*/paint.yaml", "round").unwrap(), expected);
 }
 
 /// Finds where the mirror wrote the ConfigMap, below the folder.
@@ -186,26 +169,26 @@ fn mirrored_path(stage: &Stage, name: &str) -> String {
     .unwrap()
 }
 
-fn apply_key(stage: &Stage, key: &SshKey, passphrase: &str) {
+pub(crate) fn apply_key(stage: &Stage, namespace: &str, key: &SshKey, passphrase: &str) {
     let secret = json!({
         "apiVersion": "v1", "kind": "Secret",
-        "metadata": {"name": "git-credential", "namespace": TEAM},
+        "metadata": {"name": "git-credential", "namespace": namespace},
         "stringData": {"ssh-privatekey": key.private(), "ssh-password": passphrase},
     });
     stage.admin.apply(&secret.to_string()).unwrap();
 }
 
-fn believe_host_keys(stage: &Stage) {
+pub(crate) fn believe_host_keys(stage: &Stage, namespace: &str) {
     let patch = r#"{"spec":{"knownHostsRef":{"name":"hosts"}}}"#;
-    let provider = ["patch", "gitprovider", "platform", "-n", TEAM];
+    let provider = ["patch", "gitprovider", "platform", "-n", namespace];
     let patched = [provider.as_slice(), &["--type=merge", "-p", patch]].concat();
     stage.admin.run(&patched).unwrap();
 }
 
-fn apply_host_keys(stage: &Stage, lines: &str) {
+pub(crate) fn apply_host_keys(stage: &Stage, namespace: &str, lines: &str) {
     let map = json!({
         "apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": {"name": "hosts", "namespace": TEAM},
+        "metadata": {"name": "hosts", "namespace": namespace},
         "data": {"known_hosts": lines},
     });
     stage.admin.apply(&map.to_string()).unwrap();
@@ -235,48 +218,6 @@ fn wait_provider(stage: &Stage, state: &str, words: &str) {
 }
 
 fn apply_mirror(stage: &Stage, url: &str, key: &SshKey) {
-    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": TEAM}});
-    stage.admin.apply(&namespace.to_string()).unwrap();
-    apply_key(stage, key, "a phrase");
-    stage
-        .admin
-        .apply(&format!(
-            r#"
-apiVersion: configbutler.ai/v1alpha3
-kind: GitProvider
-metadata: {{name: platform, namespace: {TEAM}}}
-spec:
-  url: {url}
-  secretRef: {{name: git-credential}}
-  allowedGitBranches:
-    - consumerNamespaces: {{from: Same}}
-      branchPatterns: ["*"]
----
-apiVersion: configbutler.ai/v1alpha3
-kind: GitBranch
-metadata: {{name: main, namespace: {TEAM}}}
-spec:
-  gitProviderRef: {{name: platform}}
-  branch: main
----
-apiVersion: configbutler.ai/v1alpha3
-kind: GitTarget
-metadata: {{name: demo, namespace: {TEAM}}}
-spec:
-  gitBranchRef: {{name: main}}
-  kubeProviderRef: {{name: local, namespace: {OPERATOR_NAMESPACE}}}
-  path: {FOLDER}
-  commit: {{window: {{idleTimeout: "1s"}}}}
----
-apiVersion: configbutler.ai/v1alpha3
-kind: WatchRule
-metadata: {{name: configmaps, namespace: {TEAM}}}
-spec:
-  gitTargetRef: {{name: demo}}
-  rules:
-    - apiGroups: [""]
-      resources: [configmaps]
-"#
-        ))
-        .unwrap();
+    stage.start_mirror(&Mirror::at(url)).unwrap();
+    apply_key(stage, TEAM, key, "a phrase");
 }

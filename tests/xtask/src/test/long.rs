@@ -21,6 +21,8 @@ const JOURNAL_KILLS: &str = "200";
 const SOAK_SECONDS: &str = "600";
 /// How many requests are spoiled; the ordinary run does it for fewer.
 const WIRE_FAULTS: &str = "40";
+/// How many connections break in each place of a session; the ordinary run breaks fewer.
+const HOSTS_ROUNDS: &str = "10";
 /// How long two people push while objects change; the ordinary run does it for a shorter time.
 const CONTENTION_SECONDS: &str = "120";
 /// How long people write to many branches; the ordinary run does it for a shorter time.
@@ -113,12 +115,15 @@ pub(super) fn soak(tally: &mut Tally) -> Result<()> {
     super::count(&mut command, tally)
 }
 
-/// Spoils more requests on the way to the Git host, with a new seed that it prints.
+/// Spoils more requests on the way to the Git host and breaks more connections, with a new seed that it prints.
 pub(super) fn wire(tally: &mut Tally) -> Result<()> {
     let mut command = product("wire::b002");
     command
         .env("WIRE_FAULTS", WIRE_FAULTS)
         .env("WIRE_SEED", seconds_since_1970()?.to_string());
+    super::count(&mut command, tally)?;
+    let mut command = product("hosts::offsets");
+    command.env("HOSTS_ROUNDS", HOSTS_ROUNDS);
     super::count(&mut command, tally)
 }
 
