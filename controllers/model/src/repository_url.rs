@@ -270,7 +270,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spellings_of_one_repository_have_one_id() {
+    fn b016_spellings_of_one_repository_have_one_id() {
         let spellings = [
             "https://github.com/acme/platform.git",
             "https://github.com:443/Acme/Platform",

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn without_any_host_key_only_the_flag_lets_a_session_begin() {
+    fn b027_without_any_host_key_only_the_flag_lets_a_session_begin() {
         let refused = nothing_known(false).unwrap_err().to_string();
         assert!(
             refused.contains("known_hosts of the credential Secret"),

@@ -132,7 +132,7 @@ fn an_empty_and_a_sha256_repository_take_a_first_commit() {
 }
 
 #[test]
-fn every_kind_and_form_of_key_opens_a_session() {
+fn b028_every_kind_and_form_of_key_opens_a_session() {
     let ssh = SshBench::seeded(&[("a.yaml", "a: 1\n")]);
     let kinds = ["ed25519", "ecdsa", "rsa"];
     let keys: Vec<_> = kinds

@@ -135,7 +135,7 @@ async fn asking_again_for_a_writer_that_cannot_start_does_not_start_it_sooner() 
 }
 
 #[tokio::test]
-async fn a_store_goes_with_its_writer_and_one_of_nobody_is_dropped() {
+async fn b018_a_store_goes_with_its_writer_and_one_of_nobody_is_dropped() {
     let data = tempfile::tempdir().unwrap();
     let store = |name: &str| data.path().join("branches").join(name);
     for name in ["incarnation-1", "existing", "gone"] {

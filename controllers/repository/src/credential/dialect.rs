@@ -110,17 +110,21 @@ mod tests {
     }
 
     #[test]
-    fn every_dialect_is_read() {
+    fn b023_every_dialect_is_read() {
         type Case<'a> = (
             &'a [(&'a str, &'a str)],
             Result<Credential, CredentialError>,
         );
-        let cases: [Case<'_>; 13] = [
+        let cases: [Case<'_>; 14] = [
             (
                 &[("username", "me"), ("password", "p")],
                 basic_auth("me", "p"),
             ),
             (&[("password", "p")], basic_auth("", "p")),
+            (
+                &[("username", "corp\\ann@corp.test"), ("password", "p")],
+                basic_auth("corp\\ann@corp.test", "p"),
+            ),
             (
                 &[("username", ""), ("password", "p\n")],
                 basic_auth("", "p"),

@@ -50,7 +50,7 @@ fn word(result: Result<(), HostKeyFault>) -> String {
 }
 
 #[test]
-fn a_bare_key_is_judged_by_the_lines_about_its_host() {
+fn b026_a_bare_key_is_judged_by_the_lines_about_its_host() {
     let host = "git@git.example.com:o/r";
     let other_port = "ssh://git@git.example.com:2222/o/r";
     let ipv6 = "ssh://git@[::1]/o/r";
