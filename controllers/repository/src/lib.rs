@@ -29,6 +29,7 @@ mod conversation;
 mod fetch;
 mod http;
 mod look;
+mod private_key;
 mod push;
 mod ssh;
 mod text;

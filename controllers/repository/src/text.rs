@@ -8,7 +8,7 @@ const LABELS: [&str; 3] = ["remote:", "error:", "Gitea:"];
 /// What stands in place of a secret.
 const HIDDEN: &str = "***";
 /// How the tokens of well-known hosts begin.
-const TOKENS: [&str; 11] = [
+const TOKENS: [&str; 14] = [
     "ghp_",
     "gho_",
     "ghu_",
@@ -20,6 +20,9 @@ const TOKENS: [&str; 11] = [
     "glrt-",
     "ATATT",
     "AKIA",
+    "ASIA",
+    "ATBB",
+    "glptt-",
 ];
 /// A credential after `Bearer` or `Basic` is at least that long; a word of people is shorter.
 const SHORTEST_CREDENTIAL: usize = 16;
@@ -78,8 +81,10 @@ fn without_label(line: &str) -> &str {
 
 /// Says whether a word is what follows the name of a scheme in an `Authorization` header.
 fn is_credential(before: &str, word: &str) -> bool {
-    let scheme = before.trim_matches(|c: char| !c.is_ascii_alphabetic());
-    let follows = ["bearer", "basic"]
+    let is_no_letter = |c: char| !c.is_ascii_alphabetic();
+    let scheme = before.trim_end_matches(is_no_letter);
+    let scheme = scheme.rsplit(is_no_letter).next().unwrap_or(scheme);
+    let follows = ["bearer", "basic", "token"]
         .iter()
         .any(|it| scheme.eq_ignore_ascii_case(it));
     let is_odd = |c: char| c.is_ascii_digit() || matches!(c, '=' | '_' | '+');
@@ -88,13 +93,21 @@ fn is_credential(before: &str, word: &str) -> bool {
 
 /// Hides the user and the password of a URL, and what begins like a token.
 fn without_secrets(word: &str) -> String {
-    let mut shown = word.to_owned();
-    if let Some((scheme, rest)) = word.split_once("://") {
-        let authority = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-        if let Some(at) = rest[..authority].rfind('@') {
-            shown = format!("{scheme}://{HIDDEN}{}", &rest[at..]);
-        }
+    let mut shown = String::with_capacity(word.len());
+    let mut rest = word;
+    while let Some((before, after)) = rest.split_once("://") {
+        shown.push_str(before);
+        shown.push_str("://");
+        let authority = after.find(['/', '?', '#', '"', ',']).unwrap_or(after.len());
+        rest = match after[..authority].rfind('@') {
+            Some(at) => {
+                shown.push_str(HIDDEN);
+                &after[at..]
+            }
+            None => after,
+        };
     }
+    shown.push_str(rest);
     for prefix in TOKENS {
         while let Some((start, token)) = token_in(&shown, prefix) {
             shown.replace_range(start..start + token, HIDDEN);
@@ -174,6 +187,20 @@ mod tests {
             (
                 "Authorization: Basic cmV2ZXJzZXI6c2VjcmV0cw==",
                 "Authorization: Basic ***",
+            ),
+            (
+                "{\"Authorization:Basic cmV2ZXJzZXI6c2VjcmV0cw==\"}",
+                "{\"Authorization:Basic ***",
+            ),
+            ("PRIVATE-TOKEN: 0123456789abcdef0123", "PRIVATE-TOKEN: ***"),
+            ("an unknown token was given", "an unknown token was given"),
+            (
+                "{\"a\":\"https://x\",\"b\":\"https://u:p@h/\"}",
+                "{\"a\":\"https://x\",\"b\":\"https://***@h/\"}",
+            ),
+            (
+                "https://ok/r?u=https://u:p@h/",
+                "https://ok/r?u=https://***@h/",
             ),
             (
                 "basic authentication required",

@@ -50,6 +50,16 @@ struct Known {
     alone: BTreeMap<FolderPath, bool>,
 }
 
+impl Kept {
+    /// Says whether the commit did all that the write asks for: a part may have been refused on the earlier ground.
+    fn is_all_of(&self, write: &PendingWrite) -> bool {
+        let done: BTreeSet<&ResourceId> = self.documents.iter().map(|(id, _)| id).collect();
+        let wanted: BTreeSet<&ResourceId> =
+            write.actions.upserts.iter().map(|one| one.id()).collect();
+        write.actions.removals.is_empty() && done == wanted
+    }
+}
+
 impl From<Projection> for Earlier {
     fn from(projection: Projection) -> Self {
         Self {
@@ -115,7 +125,11 @@ impl Cycle<'_> {
         write: &PendingWrite,
         earlier: &mut Earlier,
     ) -> Result<Option<PendingWrite>, Fault> {
-        let Some(kept) = earlier.kept.remove(&write.id) else {
+        let Some(kept) = earlier
+            .kept
+            .remove(&write.id)
+            .filter(|kept| kept.is_all_of(write))
+        else {
             return Ok(None);
         };
         let policy = self

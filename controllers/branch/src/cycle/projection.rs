@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use manifests::{FileEdit, Intent, Outcome, Policy, PruneMode};
-use model::{Author, CommitId, FileTree, Files, Now, RefusalScope, TargetKey};
+use model::{Author, CommitId, FileTree, Files, Now, Refusal, RefusalScope, TargetKey};
 use repository::{Attempt, CommitText, SigningKey, StoreError, TreeEdit};
 
 use super::fault::{folder_refusal, from_store, store_fault, unsigned};
@@ -183,13 +183,28 @@ impl Cycle<'_> {
                     .extend(of_objects.filter_map(|one| Some((one.object.clone()?, one))));
             }
             Some(DraftResult::FolderRefused(_) | DraftResult::Suspended) => {}
-            None => {
-                self.outcome
-                    .replayed
-                    .retain(|earlier| earlier.id != replay.id);
-                self.outcome.replayed.push(replay);
-            }
+            None => self.note_again(replay),
         }
+    }
+
+    /// What was refused earlier in the cycle is in the write no more, so no later replay says it again; nobody has been
+    /// told yet.
+    fn note_again(&mut self, mut replay: Replay) {
+        let replayed = &mut self.outcome.replayed;
+        let earlier = replayed.iter().position(|earlier| earlier.id == replay.id);
+        if let Some(at) = earlier {
+            let mut refusals = replayed.remove(at).refusals;
+            let refused_again = |one: &Refusal| {
+                replay
+                    .refusals
+                    .iter()
+                    .any(|again| again.object == one.object)
+            };
+            refusals.retain(|one| !refused_again(one));
+            refusals.append(&mut replay.refusals);
+            replay.refusals = refusals;
+        }
+        self.outcome.replayed.push(replay);
     }
 
     /// Prune modes tighten between planning and replay and never loosen; a target that is gone keeps all.

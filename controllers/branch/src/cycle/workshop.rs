@@ -497,18 +497,23 @@ impl Cycle<'_> {
         self.stand_on(&advertisement.map_err(|error| from_remote(&error))?)
     }
 
-    /// Looks where the branch is that a push session did not show. One that readers see where it was is hidden from those
-    /// who push, and asking again would show nothing else.
+    /// Looks where the branch is that a push session did not show. When readers see everything where it was, those who
+    /// push are shown something else, and asking again would change nothing.
     fn look_for_the_absent(&mut self) -> Result<(), Fault> {
-        let moved = self.look()?;
-        let ground = self.shop.ground.as_ref();
-        if moved || ground.is_none_or(|ground| ground.tip.is_none()) {
+        if self.look()? {
             return Ok(());
         }
-        Err(super::publish::refused(&format!(
-            "it shows branch {} to readers and hides it from those who push",
-            self.shop.identity.branch
-        )))
+        let branch = &self.shop.identity.branch;
+        let ground = self.shop.ground.as_ref();
+        let words = match ground.and_then(|ground| ground.tip.as_ref()) {
+            Some(_) => {
+                format!("it shows branch {branch} to readers and hides it from those who push")
+            }
+            None => format!(
+                "it shows those who push other branches than readers, so branch {branch} cannot be begun"
+            ),
+        };
+        Err(super::publish::refused(&words))
     }
 
     /// Takes what the remote told for the ground and fetches what is missing. Returns whether the ground moved.
@@ -565,6 +570,7 @@ impl Cycle<'_> {
                 .request
                 .unanswered
                 .iter()
+                .chain(&self.request.doubtful)
                 .any(|sent| sent.commit == *tip);
         if !known && !ours && self.request.known_tip.is_some() {
             self.outcome.foreign = Some(tip.clone());

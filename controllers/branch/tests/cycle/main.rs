@@ -714,3 +714,48 @@ fn se_1_a_secret_is_sealed_also_on_the_commit_of_somebody_else_and_refused_witho
     assert_eq!(codes, [RefusalCode::EncryptionNotConfigured]);
     assert_eq!(scene.server(|server| server.file(PATH)), text);
 }
+
+#[test]
+fn what_a_first_lost_race_refuses_is_told_although_a_second_one_follows() {
+    let mut scene = Scene::with_document();
+    let other = "apps/team-a/configmaps/other.yaml";
+    scene.server(|server| server.commit(other, &document("other", "1", "# note")));
+    let apps = target("apps");
+    let mut both = (*draft(1, &apps, upsert("x", "2"))).clone();
+    let more = draft(2, &apps, upsert("other", "2"));
+    if let (
+        DraftKind::Window { entries, .. },
+        DraftKind::Window {
+            entries: others, ..
+        },
+    ) = (&mut both.kind, &more.kind)
+    {
+        entries.extend(others.iter().cloned());
+    }
+    let mut decide = request(&[&apps], vec![Arc::new(both)]);
+    decide.publish = false;
+    let decided = scene.run(decide);
+    let DraftResult::Judged(verdict) = &decided.drafts[0].result else {
+        panic!("{decided:?}");
+    };
+    let write = verdict.write.clone().unwrap();
+
+    // Another version of the kind, which is not edited; then somebody pushes once more before we do.
+    let changed = document("other", "1", "# note").replace("apiVersion: v1", "apiVersion: v2");
+    scene.server(|server| {
+        server.commit(other, &changed);
+        server.next = Push::Loses("peer.txt", "hello\n");
+    });
+    let mut publish = request(&[&apps], Vec::new());
+    publish.pending = vec![Arc::new(write)];
+    let outcome = scene.run(publish);
+    assert_eq!(outcome.fault, None);
+    let [replay] = outcome.replayed.as_slice() else {
+        panic!("{outcome:?}");
+    };
+    let refused: Vec<_> = replay.refusals.iter().map(|it| it.object.clone()).collect();
+    assert_eq!(refused.len(), 1, "{replay:?}");
+    assert_eq!(refused[0].as_ref().unwrap().name.as_str(), "other");
+    assert_eq!(replay.write.as_ref().unwrap().objects.len(), 1);
+    scene.server(|server| assert_eq!(server.file(other), changed));
+}

@@ -4,7 +4,6 @@
 //! read stands in `dialect`, SSH keys in `ssh_key`, certificates in `trust`.
 
 mod dialect;
-mod key_cost;
 mod ssh_key;
 mod trust;
 
@@ -12,7 +11,6 @@ use std::collections::BTreeMap;
 
 use model::{RepositoryUrl, Scheme, Secret};
 
-pub(crate) use key_cost::{is_too_slow, is_too_slow_pkcs8};
 pub use ssh_key::SshKey;
 pub use trust::{CaBundle, TlsTrust};
 

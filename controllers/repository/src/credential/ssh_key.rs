@@ -3,10 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use russh::keys::{self, Algorithm, HashAlg, PrivateKey};
+use russh::keys::{Algorithm, HashAlg, PrivateKey};
 
 use super::CredentialError;
-use super::key_cost::{is_too_slow, is_too_slow_pkcs8};
+use crate::private_key::{self, KeyProblem};
 
 /// A private key, readable and without its passphrase. It is never printed.
 #[derive(Clone, PartialEq)]
@@ -22,25 +22,14 @@ impl SshKey {
         passphrase: Option<&str>,
         key: &'static str,
     ) -> Result<Self, CredentialError> {
-        // Files from other systems and indented manifests bring space that is no part of the key.
-        let pem: String = pem
-            .lines()
-            .map(|line| format!("{}\n", line.trim()))
-            .collect();
-        let decoded = match keys::decode_secret_key(&pem, None) {
-            Ok(decoded) => decoded,
-            Err(error) if is_encrypted(&error, &pem) => {
-                let passphrase = passphrase.ok_or(CredentialError::PassphraseMissing { key })?;
-                let is_slow = PrivateKey::from_openssh(&pem).is_ok_and(|it| is_too_slow(&it))
-                    || is_too_slow_pkcs8(&pem);
-                if is_slow {
-                    return Err(CredentialError::SlowSshKey { key });
-                }
-                keys::decode_secret_key(&pem, Some(passphrase))
-                    .map_err(|_| CredentialError::PassphraseWrong { key })?
+        let decoded = private_key::read(pem, passphrase).map_err(|problem| match problem {
+            KeyProblem::NeedsPassphrase => CredentialError::PassphraseMissing { key },
+            KeyProblem::WrongPassphrase => CredentialError::PassphraseWrong { key },
+            KeyProblem::TooSlow => CredentialError::SlowSshKey { key },
+            KeyProblem::Unreadable | KeyProblem::OldEncryption => {
+                CredentialError::UnreadableSshKey { key }
             }
-            Err(_) => return Err(CredentialError::UnreadableSshKey { key }),
-        };
+        })?;
         if !can_sign(&decoded.algorithm()) {
             return Err(CredentialError::UnusableSshKey {
                 key,
@@ -66,11 +55,6 @@ impl fmt::Debug for SshKey {
     }
 }
 
-fn is_encrypted(error: &keys::Error, pem: &str) -> bool {
-    matches!(error, keys::Error::KeyIsEncrypted)
-        || pem.contains("-----BEGIN ENCRYPTED PRIVATE KEY-----")
-}
-
 /// Says whether keys of this kind sign by themselves: those on a token need its owner, DSA is not safe.
 fn can_sign(algorithm: &Algorithm) -> bool {
     matches!(
@@ -82,40 +66,6 @@ fn can_sign(algorithm: &Algorithm) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A key whose passphrase takes four thousand million rounds to try.
-    const SLOW: &str = "-----BEGIN OPENSSH PRIVATE KEY-----
-b3BlbnNzaC1rZXktdjEAAAAACmFlczI1Ni1jdHIAAAAGYmNyeXB0AAAAGAAAABBB0S8b9c
-Yxa3N6Nu2v0n2V/////wAAAAEAAAAzAAAAC3NzaC1lZDI1NTE5AAAAIBuItVXpmnd6Sb/U
-52wX1KeLWcuUa6+GFUtHKUQQRzTlAAAAkLhCDldrD8JgDABjY8JNwZ15dRKSp0Ru2BEfPZ
-+h56g96KfH3xUmVo2ufX1HsAIrfyKgMeWUc3Ag1m+QJz6PVANsBsFPI2wRJ6wAamkRqLlo
-zF4gBE2xCdYLAw8I5XrPTiVLpKaxRqgYS+lkQp0+k69K9qTsIqJuxOpUzj0+ey6lNzcoG0
-0nslu+h18wsF9UYw==
------END OPENSSH PRIVATE KEY-----
-";
-
-    /// The same in PKCS#8: 16,777,215 rounds of PBKDF2.
-    const SLOW_PKCS8: &str = "-----BEGIN ENCRYPTED PRIVATE KEY-----
-MIGdMFkGCSqGSIb3DQEFDTBMMCsGCSqGSIb3DQEFDDAeBAgjTwKhnsDExAIEAP//
-/zAMBggqhkiG9w0CCQUAMB0GCWCGSAFlAwQBKgQQbg7fV/8wgTNAEAh/31T1YARA
-9axTT+BERkl+B0NNdE3KcR73JznQzy99i5NkeKnjadcnnXBsYjP0tcRlbqQMZeoP
-FtTyoF1Is9g9uerxmFFmbw==
------END ENCRYPTED PRIVATE KEY-----
-";
-
-    #[test]
-    fn a_key_that_is_made_to_be_slow_is_not_tried() {
-        for slow in [SLOW, SLOW_PKCS8] {
-            let error = SshKey::read(slow, Some("phrase"), "identity").unwrap_err();
-            assert_eq!(error, CredentialError::SlowSshKey { key: "identity" });
-            let phrase = model::Secret::new("phrase".to_owned());
-            let slow = model::Secret::new(slow.to_owned());
-            assert_eq!(
-                crate::SigningKey::read(&slow, Some(&phrase)).unwrap_err(),
-                crate::SigningKeyError::TooSlow
-            );
-        }
-    }
 
     #[test]
     fn what_is_no_private_key_is_refused_by_name() {

@@ -3,9 +3,8 @@
 //! [`SigningKey`] holds a private key that was tried once, so a key that cannot sign is found where it is read and
 //! not when a commit is made. Equal bytes and equal keys give equal signatures: ed25519 is deterministic by
 //! definition, ECDSA takes its nonce from key and content (RFC 6979), and RSA pads without randomness
-//! (PKCS#1 v1.5). `pem` reads private keys; nothing here knows where they are kept.
+//! (PKCS#1 v1.5). Nothing here knows where keys are kept.
 
-mod pem;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +14,8 @@ use model::Secret;
 use rand::CryptoRng;
 use russh::keys::ssh_key::{HashAlg, LineEnding, SshSig};
 use russh::keys::{Algorithm, PrivateKey, PublicKey};
+
+use crate::private_key::{self, KeyProblem};
 
 /// What the signature is for; Git refuses any other.
 const NAMESPACE: &str = "git";
@@ -69,6 +70,18 @@ pub enum SigningKeyError {
     DoesNotVerify,
 }
 
+impl From<KeyProblem> for SigningKeyError {
+    fn from(problem: KeyProblem) -> Self {
+        match problem {
+            KeyProblem::Unreadable => Self::Unreadable,
+            KeyProblem::NeedsPassphrase => Self::NeedsPassphrase,
+            KeyProblem::WrongPassphrase => Self::WrongPassphrase,
+            KeyProblem::TooSlow => Self::TooSlow,
+            KeyProblem::OldEncryption => Self::OldEncryption,
+        }
+    }
+}
+
 /// A commit could not be signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the signing key made no signature that holds; give spec.commit.signing another key")]
@@ -83,7 +96,8 @@ impl SigningKey {
         text: &Secret<String>,
         passphrase: Option<&Secret<String>>,
     ) -> Result<Self, SigningKeyError> {
-        Self::tried(pem::read(text.expose(), passphrase)?)
+        let passphrase = passphrase.map(|one| one.expose().as_str());
+        Self::tried(private_key::read(text.expose(), passphrase)?)
     }
 
     /// Makes an ed25519 key, encrypted where a passphrase is given.

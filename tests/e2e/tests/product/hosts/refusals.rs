@@ -72,7 +72,9 @@ exit 1
     assert_eq!(place.tip("main"), before);
     place.repository.require_fast_forwards().unwrap();
     place.wait("settings", "second");
-    assert_eq!(place.pushes(), pushes + 2, "one was refused and one landed");
+    // One was refused and one landed; on a slow machine another attempt fits in between.
+    let attempts = place.pushes() - pushes;
+    assert!((2..=4).contains(&attempts), "{attempts} attempts");
     let judge = place.judge("main", &[&before]);
     place.check_edits(&judge, "settings", &["before", "first", "second"]);
     assert_eq!(judge.commits().unwrap().len(), 4);
@@ -107,7 +109,8 @@ done
     assert_eq!(place.tip("main"), before);
     place.repository.remove_hook("pre-receive").unwrap();
     place.wait("settings", "first");
-    assert_eq!(place.pushes(), 3);
+    // The second attempt may have come just before the hook went.
+    assert!((2..=3).contains(&place.pushes()), "{}", place.pushes());
     let judge = place.judge("main", &[&before]);
     place.check_edits(&judge, "settings", &["first"]);
     assert_eq!(judge.commits().unwrap().len(), 2);

@@ -1,7 +1,5 @@
 //! What it costs to try a passphrase. Whoever wrote a key chose that, and a key that takes hours keeps its reader.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use pkcs8::EncryptedPrivateKeyInfoRef;
 use pkcs8::pkcs5::EncryptionScheme;
 use pkcs8::pkcs5::pbes2::Kdf as Pbes2Kdf;
@@ -18,31 +16,19 @@ const MOST_MEMORY: u64 = 256 << 20;
 /// How often scrypt may go over it.
 const MOST_PASSES: u16 = 16;
 
-const PKCS8_BEGIN: &str = "-----BEGIN ENCRYPTED PRIVATE KEY-----";
-const PKCS8_END: &str = "-----END ENCRYPTED PRIVATE KEY-----";
-
 /// Says whether whoever wrote the key made it so slow to decrypt that trying would keep everybody else waiting.
-pub(crate) fn is_too_slow(key: &PrivateKey) -> bool {
+pub(super) fn is_too_slow(key: &PrivateKey) -> bool {
     matches!(key.kdf(), Kdf::Bcrypt { rounds, .. } if *rounds > MOST_ROUNDS)
 }
 
-/// Says the same of a text, if it is a key of PKCS#8.
-pub(crate) fn is_too_slow_pkcs8(pem: &str) -> bool {
-    let body = pem.split_once(PKCS8_BEGIN).map(|(_, rest)| rest);
-    let Some((body, _)) = body.and_then(|body| body.split_once(PKCS8_END)) else {
-        return false;
-    };
-    let encoded: String = body.split_whitespace().collect();
-    let Ok(der) = STANDARD.decode(encoded) else {
-        return false;
-    };
-    let Ok(info) = EncryptedPrivateKeyInfoRef::try_from(&*der) else {
-        return false;
-    };
+/// Says the same of an encrypted key of PKCS#8; `None` where the bytes are none.
+pub(super) fn is_too_slow_pkcs8(der: &[u8]) -> Option<bool> {
+    let info = EncryptedPrivateKeyInfoRef::try_from(der).ok()?;
     let EncryptionScheme::Pbes2(parameters) = &info.encryption_algorithm else {
-        return false;
+        // The older schemes have at most 2^16 rounds of one hash.
+        return Some(false);
     };
-    match &parameters.kdf {
+    Some(match &parameters.kdf {
         Pbes2Kdf::Pbkdf2(pbkdf2) => pbkdf2.iteration_count > MOST_ITERATIONS,
         Pbes2Kdf::Scrypt(scrypt) => {
             let blocks = scrypt
@@ -50,6 +36,7 @@ pub(crate) fn is_too_slow_pkcs8(pem: &str) -> bool {
                 .saturating_mul(scrypt.block_size.into());
             blocks.saturating_mul(128) > MOST_MEMORY || scrypt.parallelization > MOST_PASSES
         }
-        _ => false,
-    }
+        // What is not known is not tried.
+        _ => true,
+    })
 }
