@@ -53,7 +53,8 @@ struct Spec {
 struct Status {
     /// True when nothing stands in the way of publishing.
     ready: bool,
-    /// Why it is not ready: Unreachable, Credential, PushRefused, ParentMissing, Contended, Store or Signing.
+    /// Why it is not ready: Unreachable, Credential, PushRefused, ParentMissing, Contended, Store, Signing, or
+    /// Waiting for a turn at the host.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     /// What happened, in a sentence.
@@ -374,20 +375,31 @@ fn status(view: &BranchView) -> Status {
             .map(|(key, target)| target_of(&key.to_string(), target))
             .collect(),
     };
-    if let Publication::Failing {
-        since,
-        fault,
-        message,
-        attempts,
-        retry_at,
-    } = &view.publication
-    {
-        status.ready = false;
-        status.reason = Some(reason(*fault).to_owned());
-        status.message = Some(message.clone());
-        status.failing_since = Some(text(*since));
-        status.failed_attempts = Some(*attempts);
-        status.next_retry_at = Some(text(*retry_at));
+    match &view.publication {
+        Publication::Healthy => {}
+        Publication::Waiting { since } => {
+            status.ready = false;
+            status.reason = Some("Waiting".to_owned());
+            status.message = Some(format!(
+                "waits since {} for a turn at {}: other branches speak with that host",
+                text(*since),
+                view.repository.host()
+            ));
+        }
+        Publication::Failing {
+            since,
+            fault,
+            message,
+            attempts,
+            retry_at,
+        } => {
+            status.ready = false;
+            status.reason = Some(reason(*fault).to_owned());
+            status.message = Some(message.clone());
+            status.failing_since = Some(text(*since));
+            status.failed_attempts = Some(*attempts);
+            status.next_retry_at = Some(text(*retry_at));
+        }
     }
     status
 }

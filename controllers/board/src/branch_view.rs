@@ -117,6 +117,11 @@ pub struct PendingView {
 pub enum Publication {
     /// Nothing stands in the way.
     Healthy,
+    /// Other branches speak with the same host, and this one has waited for its turn for a while.
+    Waiting {
+        /// Since when.
+        since: Millis,
+    },
     /// The remote did not take or answer the last attempt. Nothing is lost; it is tried again.
     Failing {
         /// When the trouble began.

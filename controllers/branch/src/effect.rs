@@ -9,7 +9,9 @@ use crate::journal::Settled;
 /// One thing to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Effect {
-    /// Run one cycle and report its outcome. Never asked for while another one runs.
+    /// Wait for a turn at the host, and say when it has come. Asked for once before each cycle.
+    AskForTurn,
+    /// Run one cycle in the turn that came, and report its outcome. Never asked for while another one runs.
     RunCycle(Box<CycleRequest>),
     /// Tell people what happened.
     Announce(Box<Occurrence>),

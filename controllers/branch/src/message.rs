@@ -26,6 +26,8 @@ pub enum Event {
     },
     /// The next deadline has come.
     Deadline,
+    /// The turn at the host that was asked for has come: a cycle may run.
+    TurnCame,
     /// The cycle that was running has ended.
     CycleDone(Box<CycleOutcome>),
     /// The cycle that was running broke down; its local store is gone.

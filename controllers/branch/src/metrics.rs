@@ -327,7 +327,7 @@ fn gauges(registrar: &mut Registrar, directory: &DirectoryReader) -> Result<(), 
         JournalState::Failing { .. } => Some(1.0),
     })?;
     gauge(NEXT_RETRY, |view| match view.publication {
-        Publication::Healthy => None,
+        Publication::Healthy | Publication::Waiting { .. } => None,
         Publication::Failing { retry_at, .. } => Some(seconds(retry_at)),
     })?;
     let directory = directory.clone();

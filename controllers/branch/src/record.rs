@@ -88,7 +88,11 @@ pub fn without_content(event: &Event) -> Event {
             .iter_mut()
             .for_each(|recovered| strip_change(&mut recovered.delivery.change)),
         Event::CycleDone(outcome) => strip_outcome(outcome),
-        Event::Received { .. } | Event::Deadline | Event::CycleLost | Event::ShutDown => {}
+        Event::Received { .. }
+        | Event::Deadline
+        | Event::TurnCame
+        | Event::CycleLost
+        | Event::ShutDown => {}
     }
     event
 }

@@ -29,7 +29,7 @@ pub(crate) fn view(state: &BranchState) -> BranchView {
             .map(|draft| unpublished_objects(draft))
             .sum(),
         buffered_bytes: state.buffered(),
-        publication: state.retry_clock().map_or(Publication::Healthy, failing),
+        publication: publication(state),
         intake: state.intake(),
         journal: JournalState::Off,
         last_push: state.last_push().cloned(),
@@ -70,6 +70,14 @@ fn pending(state: &BranchState) -> Vec<PendingView> {
         since: draft.closed_at.wall,
     });
     decided.chain(closed).chain(state.recovered()).collect()
+}
+
+fn publication(state: &BranchState) -> Publication {
+    match (state.retry_clock(), state.waits_since()) {
+        (Some(retry), _) => failing(retry),
+        (None, Some(since)) => Publication::Waiting { since: since.wall },
+        (None, None) => Publication::Healthy,
+    }
 }
 
 fn failing(retry: &RetryClock) -> Publication {

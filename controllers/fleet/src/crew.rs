@@ -39,7 +39,7 @@ impl Default for Lookups {
         Self {
             catalogs: CatalogsByTarget::default(),
             keys: Keys::default(),
-            turns: Arc::new(Turns::new(AT_ONE_HOST)),
+            turns: Arc::new(Turns::new(AT_ONE_HOST, branch::turns::LONGEST)),
         }
     }
 }

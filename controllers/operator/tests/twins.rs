@@ -510,7 +510,7 @@ impl Writer {
                 journal: None,
                 disk_patience: 30_000,
                 sensitivity: model::Sensitivity::default(),
-                turns: Arc::new(Turns::new(1)),
+                turns: Arc::new(Turns::new(1, branch::turns::LONGEST)),
                 spare: Box::new(|| None),
             },
         );

@@ -137,7 +137,6 @@ async fn ask(endpoint: Endpoint, ask: Ask, turns: TurnsAtHost) -> Result<(), Pro
     let _ends_with_us = cancel.clone().drop_guard();
     let runtime = tokio::runtime::Handle::current();
     let talk = move || -> Result<(), RemoteError> {
-        let _turn = turn;
         let mut remote = endpoint.remote(runtime, cancel)?;
         match ask {
             Ask::Look => remote.look()?,
@@ -145,7 +144,7 @@ async fn ask(endpoint: Endpoint, ask: Ask, turns: TurnsAtHost) -> Result<(), Pro
         };
         Ok(())
     };
-    match tokio::task::spawn_blocking(talk).await {
+    match turn.during(tokio::task::spawn_blocking(talk)).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => Err(ProofFault {
             needs_change: error.retry() != Retry::AfterBackoff,

@@ -110,7 +110,7 @@ impl Reconcilers {
             settings,
             fingerprint_key: FingerprintKeys::default(),
             clock,
-            asking: Turns::new(ASKING_ONE_HOST),
+            asking: Turns::new(ASKING_ONE_HOST, branch::turns::LONGEST),
         };
         Ok(Self {
             context: Arc::new(context),

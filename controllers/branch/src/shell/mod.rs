@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use board::{BranchView, IntakeState, Publisher, Reader};
 use model::{Millis, Now, Sensitivity};
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{Semaphore, SemaphorePermit, mpsc, watch};
 use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 
@@ -21,7 +21,7 @@ use crate::message::{Accepted, BranchMessage, Event};
 use crate::metrics::BranchMetrics;
 use crate::record::{Line, Recorder, effects_without_content, without_content};
 use crate::state::{BranchIdentity, BranchState, Settings};
-use crate::turns::{Turns, TurnsAtHost};
+use crate::turns::{Turn, Turns, TurnsAtHost};
 use desk::{Batch, Desk};
 
 /// How many Git jobs run at once, in all branches. Each takes a thread of the runtime's pool, of which there are 512,
@@ -82,13 +82,21 @@ pub struct BranchActor {
     metrics: BranchMetrics,
     recorder: Option<(Recorder, String)>,
     turns: TurnsAtHost,
+    /// A turn that was asked for.
+    coming: Option<Coming>,
+    /// The turn that came, until a job has it.
+    leave: Option<Leave>,
     job: Option<Job>,
     /// A cycle was asked for and there is nothing to run it with.
     cannot_start: bool,
     spare: Box<dyn Fn() -> Option<Workshop> + Send>,
 }
 
-/// A Git job, which waits for its turn first.
+/// What a Git job needs before it may begin: a turn at the host, and a thread.
+type Leave = (Turn, Option<SemaphorePermit<'static>>);
+type Coming = Pin<Box<dyn Future<Output = Leave> + Send>>;
+
+/// A Git job that runs.
 type Job = Pin<Box<dyn Future<Output = JobEnd> + Send>>;
 type JobEnd = Result<(Workshop, CycleOutcome), JoinError>;
 
@@ -168,6 +176,8 @@ impl BranchActor {
             metrics: around.metrics,
             recorder: around.recorder.map(|recorder| (recorder, name)),
             turns,
+            coming: None,
+            leave: None,
             job: None,
             cannot_start: false,
             spare: around.spare,
@@ -193,6 +203,11 @@ impl BranchActor {
                 () = std::future::ready(()), if self.cannot_start => {
                     self.cannot_start = false;
                     Event::CycleLost.into()
+                }
+                leave = join(&mut self.coming), if self.coming.is_some() => {
+                    self.coming = None;
+                    self.leave = Some(leave);
+                    Event::TurnCame.into()
                 }
                 outcome = join(&mut self.job), if self.job.is_some() => self.take_back(outcome).into(),
                 batch = self.desk.next(self.clock.as_ref()) => batch,
@@ -322,6 +337,7 @@ impl BranchActor {
         let mut ended = None;
         for effect in effects {
             match effect {
+                Effect::AskForTurn => self.ask_for_turn(),
                 Effect::RunCycle(request) => self.start(*request),
                 Effect::Announce(occurrence) => self.announce(*occurrence),
                 Effect::Settle(settled) => self.desk.settle(settled),
@@ -342,9 +358,19 @@ impl BranchActor {
         self.publisher.set(view);
     }
 
+    fn ask_for_turn(&mut self) {
+        let turn = self.turns.clone().wait();
+        self.coming = Some(Box::pin(async move {
+            let turn = turn.await;
+            // It is never closed; without one the job would run all the same.
+            (turn, GIT_JOBS.acquire().await.ok())
+        }));
+    }
+
     fn start(&mut self, request: CycleRequest) {
+        let leave = self.leave.take();
         let workshop = self.workshop.take().or_else(|| (self.spare)());
-        let Some(mut workshop) = workshop else {
+        let (Some(mut workshop), Some((turn, thread))) = (workshop, leave) else {
             self.cannot_start = true;
             return;
         };
@@ -355,8 +381,9 @@ impl BranchActor {
             workshop.use_ledger(ledger);
         }
         let metrics = self.metrics.clone();
-        let turn = self.turns.clone().wait();
         let work = move || {
+            // A job goes on when nobody waits for it any more, and has its thread until then.
+            let _held = thread;
             let started = Instant::now();
             let may_push = request.publish;
             let drafts = request.drafts.clone();
@@ -369,17 +396,8 @@ impl BranchActor {
             }
             (workshop, outcome)
         };
-        self.job = Some(Box::pin(async move {
-            let turn = turn.await;
-            // It is never closed; without one the job would run all the same.
-            let thread = GIT_JOBS.acquire().await;
-            // A job goes on when nobody waits for it any more, and has its turn until then.
-            let work = move || {
-                let _held = (turn, thread);
-                work()
-            };
-            tokio::task::spawn_blocking(work).await
-        }));
+        let work = tokio::task::spawn_blocking(work);
+        self.job = Some(Box::pin(turn.during(work)));
     }
 
     fn take_back(&mut self, outcome: JobEnd) -> Event {
@@ -422,9 +440,9 @@ impl BranchActor {
     }
 }
 
-async fn join(job: &mut Option<Job>) -> JobEnd {
-    match job {
-        Some(job) => job.await,
+async fn join<T>(awaited: &mut Option<Pin<Box<dyn Future<Output = T> + Send>>>) -> T {
+    match awaited {
+        Some(awaited) => awaited.await,
         None => std::future::pending().await,
     }
 }

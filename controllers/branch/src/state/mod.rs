@@ -2,7 +2,8 @@
 //!
 //! [`BranchState::step`] takes one event at one moment and says what to do. It owns everything that may
 //! change about a branch. Read [`window`] (what collects), [`writes`] (what waits), [`targets`] (what is
-//! known of each folder), [`retry`] (when to try again) and [`recovery`] (what an earlier writer left); this file holds the order in which they act.
+//! known of each folder), [`retry`] (when to try again), [`turn`] (when a cycle may run)
+//! and [`recovery`] (what an earlier writer left); this file holds the order in which they act.
 
 mod outcome;
 mod recovery;
@@ -10,6 +11,7 @@ mod retry;
 mod targets;
 #[cfg(test)]
 mod tests;
+mod turn;
 mod window;
 mod writes;
 
@@ -27,6 +29,7 @@ use crate::message::{BranchMessage, Event};
 use recovery::Recovery;
 pub use retry::RetryClock;
 pub use targets::{TargetState, Targets};
+use turn::CycleState;
 pub use window::OpenWindow;
 pub use writes::{Draft, DraftKind, PendingWrite, WriteId, WriteSource};
 
@@ -101,7 +104,9 @@ pub struct BranchState {
     look_wanted: bool,
     /// Targets whose settings changed while a job ran with the ones before.
     changed_meanwhile: BTreeSet<TargetKey>,
-    running: bool,
+    cycle: CycleState,
+    /// Since when a turn is waited for, once people are told.
+    waits_since: Option<Now>,
     retry: Option<RetryClock>,
     last_push: Option<(PushView, Now)>,
     intake: IntakeState,
@@ -142,7 +147,8 @@ impl BranchState {
             unanswered: Vec::new(),
             look_wanted: true,
             changed_meanwhile: BTreeSet::new(),
-            running: false,
+            cycle: CycleState::Rests,
+            waits_since: None,
             retry: None,
             last_push: None,
             intake: IntakeState::Open,
@@ -165,6 +171,7 @@ impl BranchState {
                 }
             }
             Event::Deadline => {}
+            Event::TurnCame => self.start_cycle(now, &mut effects),
             Event::CycleDone(outcome) => self.take_outcome(now, *outcome, &mut effects),
             Event::CycleLost => self.take_loss(now),
             Event::ShutDown => self.stop(now, false),
@@ -176,7 +183,8 @@ impl BranchState {
         if !self.settled.is_empty() {
             effects.push(Effect::Settle(std::mem::take(&mut self.settled)));
         }
-        self.start_cycle_if_due(now, &mut effects);
+        self.ask_for_turn_if_due(now, &mut effects);
+        self.waits_since = self.cycle.waits_long_since(now);
         self.end_if_done(now, &mut effects);
         effects
     }
@@ -187,15 +195,15 @@ impl BranchState {
             return None;
         }
         let window = self.window.as_ref().map(OpenWindow::closes_at);
-        let cycle = if self.running {
-            None
-        } else {
-            self.next_cycle_at()
+        let cycle = match self.cycle {
+            CycleState::Rests => self.next_cycle_at(),
+            CycleState::Waits { .. } if self.waits_since.is_none() => self.cycle.told_at(),
+            CycleState::Waits { .. } | CycleState::Runs => None,
         };
         // While a cycle runs there is nothing to give up: its end is waited for.
         let give_up = self
             .stopping
-            .filter(|_| !self.running)
+            .filter(|_| self.cycle != CycleState::Runs)
             .map(|stopping| stopping.give_up_at);
         let waiting = self.recovery.waits_until();
         [window, cycle, give_up, waiting]
@@ -233,7 +241,8 @@ impl BranchState {
             BranchMessage::Snapshot(snapshot) => self.take_snapshot(now, *snapshot),
             BranchMessage::ConfigureTarget(config) => {
                 let before = self.targets.config(&config.key);
-                if self.running && before.is_some_and(|before| *before != *config) {
+                if self.cycle == CycleState::Runs && before.is_some_and(|before| *before != *config)
+                {
                     self.changed_meanwhile.insert(config.key.clone());
                 }
                 let key = config.key.clone();
@@ -319,9 +328,17 @@ impl BranchState {
         }
     }
 
-    fn start_cycle_if_due(&mut self, now: Now, effects: &mut Vec<Effect>) {
+    fn ask_for_turn_if_due(&mut self, now: Now, effects: &mut Vec<Effect>) {
         let due = self.next_cycle_at().is_some_and(|at| at <= now.monotonic);
-        if self.running || self.stopped || !due {
+        if self.cycle == CycleState::Rests && !self.stopped && due {
+            self.cycle = CycleState::Waits { since: now };
+            effects.push(Effect::AskForTurn);
+        }
+    }
+
+    /// Asks for a cycle with everything that is known now, however long its turn was waited for.
+    fn start_cycle(&mut self, now: Now, effects: &mut Vec<Effect>) {
+        if self.stopped || !matches!(self.cycle, CycleState::Waits { .. }) {
             return;
         }
         let request = CycleRequest {
@@ -338,7 +355,7 @@ impl BranchState {
             drafts: self.drafts.iter().cloned().collect(),
         };
         self.look_wanted = false;
-        self.running = true;
+        self.cycle = CycleState::Runs;
         effects.push(Effect::RunCycle(Box::new(request)));
     }
 
@@ -346,13 +363,15 @@ impl BranchState {
         let Some(stopping) = self.stopping else {
             return;
         };
-        if self.running || self.stopped {
+        if self.cycle == CycleState::Runs || self.stopped {
             return;
         }
         let unpublished =
             self.drafts.len() + self.pending.len() + usize::from(self.recovery.is_unresolved());
         let out_of_time = now.monotonic >= stopping.give_up_at;
-        let gave_its_try = stopping.tried && !stopping.insist;
+        // What came during the try has one of its own, which may wait for its turn.
+        let rests = self.cycle == CycleState::Rests;
+        let gave_its_try = stopping.tried && !stopping.insist && rests;
         if unpublished == 0 || out_of_time || gave_its_try {
             self.stopped = true;
             effects.push(Effect::Stopped { unpublished });
@@ -416,6 +435,11 @@ impl BranchState {
 
     pub(crate) fn retry_clock(&self) -> Option<&RetryClock> {
         self.retry.as_ref()
+    }
+
+    /// Returns since when a turn at the host is waited for, once that takes long.
+    pub(crate) fn waits_since(&self) -> Option<Now> {
+        self.waits_since
     }
 
     pub(crate) fn last_push(&self) -> Option<&PushView> {

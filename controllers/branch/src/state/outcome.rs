@@ -7,7 +7,7 @@ use board::{CollectionProgress, FolderState, ProvedBy, PublicationFault, PushVie
 use model::{Collection, CommitId, Now, Refusal, RefusalScope, ResourceId, TargetKey};
 
 use super::writes::{Draft, PendingWrite, WriteSource};
-use super::{Base, BranchState};
+use super::{Base, BranchState, CycleState};
 use crate::cycle::{
     CycleOutcome, DraftOutcome, DraftResult, Fault, ProvedBase, Published, Replay, Verdict,
 };
@@ -24,7 +24,7 @@ impl BranchState {
         outcome: CycleOutcome,
         effects: &mut Vec<Effect>,
     ) {
-        self.running = false;
+        self.cycle = CycleState::Rests;
         // A cycle that found out what an earlier writer had sent was no attempt to publish.
         let only_asked = self.recovery.is_unresolved() && outcome.fault.is_none();
         if let Some(stopping) = &mut self.stopping {
@@ -75,7 +75,7 @@ impl BranchState {
 
     /// The job broke down and took the local store with it. What was decided is still here.
     pub(super) fn take_loss(&mut self, now: Now) {
-        self.running = false;
+        self.cycle = CycleState::Rests;
         self.trusted = false;
         self.look_wanted = true;
         if let Some(stopping) = &mut self.stopping {

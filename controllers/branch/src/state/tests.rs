@@ -115,6 +115,9 @@ fn delivery(to: &str, name: &str, version: u64, by: &str) -> BranchMessage {
 struct World {
     state: BranchState,
     now: Now,
+    /// Whether others have all turns at the host.
+    crowded: bool,
+    asked_for_turn: bool,
     running: Option<CycleRequest>,
     /// Commits on the remote, oldest first, with the write that each came from.
     remote: Vec<RemoteCommit>,
@@ -171,6 +174,8 @@ impl World {
                 monotonic: 1_000,
                 wall: 1_700_000_000_000,
             },
+            crowded: false,
+            asked_for_turn: false,
             running: None,
             remote: Vec::new(),
             retained: BTreeSet::new(),
@@ -220,6 +225,7 @@ impl World {
             self.outcome(&request, End::Works);
         }
         self.kills += 1;
+        self.asked_for_turn = false;
         self.state = Self::new_state();
         self.record.clear();
         let live = |number: &DeliveryNumber| self.unsettled.contains_key(number);
@@ -240,6 +246,11 @@ impl World {
             .push((self.now, bare, effects_without_content(&effects)));
         for effect in effects {
             match effect {
+                Effect::AskForTurn => {
+                    assert!(!self.asked_for_turn, "two turns at once");
+                    assert!(self.running.is_none(), "a turn during a cycle");
+                    self.asked_for_turn = true;
+                }
                 Effect::RunCycle(request) => {
                     assert!(self.running.is_none(), "two cycles at once");
                     for draft in &request.drafts {
@@ -260,6 +271,19 @@ impl World {
                 }
                 Effect::Stopped { unpublished } => self.stopped = Some(unpublished),
             }
+        }
+        if self.asked_for_turn && !self.crowded {
+            self.asked_for_turn = false;
+            self.feed(Event::TurnCame);
+        }
+    }
+
+    /// Others have all turns at the host from now on, or none any more.
+    fn crowd(&mut self, crowded: bool) {
+        self.crowded = crowded;
+        if self.asked_for_turn && !crowded {
+            self.asked_for_turn = false;
+            self.feed(Event::TurnCame);
         }
     }
 
@@ -718,6 +742,77 @@ fn a_branch_that_is_given_up_insists_until_its_budget_ends() {
 }
 
 #[test]
+fn a_cycle_is_asked_for_with_what_is_known_when_its_turn_has_come() {
+    let mut world = World::settled();
+    world.crowd(true);
+    world.send(delivery("a", "x", 1, "alice"));
+    world.pass(6_000);
+    assert!(world.running.is_none());
+    let BranchMessage::ConfigureTarget(mut suspended) = config("a") else {
+        unreachable!("a configuration was asked for")
+    };
+    suspended.suspended = true;
+    world.send(BranchMessage::ConfigureTarget(suspended));
+    world.send(BranchMessage::CredentialChanged);
+    world.send(delivery("b", "y", 2, "bob"));
+    world.pass(6_000);
+    world.crowd(false);
+    let request = world.running.clone().unwrap();
+    assert_eq!(request.drafts.len(), 2, "bob's as well");
+    assert!(!request.trusted, "the new credential is tried");
+    let is_suspended = |key: &str| {
+        let config = request
+            .targets
+            .iter()
+            .find(|config| config.key == target(key));
+        config.unwrap().suspended
+    };
+    assert!(is_suspended("a") && !is_suspended("b"));
+}
+
+#[test]
+fn a_long_wait_for_a_turn_is_told_and_what_failed_before_is_told_first() {
+    let mut world = World::settled();
+    world.crowd(true);
+    world.send(delivery("a", "x", 1, "alice"));
+    world.pass(6_000);
+    let asked = world.now.wall - 1_000;
+    assert_eq!(world.state.view().publication, Publication::Healthy);
+    world.pass(9_000);
+    let waits = Publication::Waiting { since: asked };
+    assert_eq!(world.state.view().publication, waits);
+    assert_eq!(world.state.next_deadline(), None, "told once");
+    world.crowd(false);
+    assert_eq!(world.state.view().publication, Publication::Healthy);
+    world.end_cycle(End::Unreachable);
+    world.crowd(true);
+    world.pass(60_000);
+    let view = world.state.view();
+    assert!(matches!(view.publication, Publication::Failing { .. }));
+}
+
+#[test]
+fn an_idle_branch_stops_without_a_turn_and_a_busy_one_waits_for_it_within_its_budget() {
+    let mut world = World::settled();
+    world.crowd(true);
+    world.send(BranchMessage::Look);
+    assert!(world.asked_for_turn);
+    world.feed(Event::ShutDown);
+    assert_eq!(world.stopped, Some(0));
+    world.crowd(false);
+    assert!(world.running.is_none(), "a turn that comes too late");
+
+    let mut world = World::settled();
+    world.crowd(true);
+    world.send(delivery("a", "x", 1, "alice"));
+    world.feed(Event::ShutDown);
+    world.pass(6_000);
+    assert_eq!(world.stopped, None);
+    world.pass(settings().cycle_budget);
+    assert_eq!(world.stopped, Some(1));
+}
+
+#[test]
 fn a_snapshot_closes_the_window_before_it() {
     let mut world = World::settled();
     world.send(delivery("a", "x", 1, "alice"));
@@ -869,6 +964,7 @@ enum Act {
     End(u8),
     Notice,
     NewCredential,
+    Crowd(bool),
     Kill { after_the_push: bool },
 }
 
@@ -879,6 +975,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
         5 => (0..6_u8).prop_map(Act::End),
         1 => Just(Act::Notice),
         1 => Just(Act::NewCredential),
+        2 => any::<bool>().prop_map(Act::Crowd),
         1 => any::<bool>().prop_map(|after_the_push| Act::Kill { after_the_push }),
     ];
     proptest::collection::vec(act, 1..80)
@@ -1007,9 +1104,11 @@ proptest! {
                 }),
                 Act::Notice => world.send(BranchMessage::PushNotice),
                 Act::NewCredential => world.send(BranchMessage::CredentialChanged),
+                Act::Crowd(crowded) => world.crowd(crowded),
                 Act::Kill { after_the_push } => world.kill(after_the_push),
             }
         }
+        world.crowd(false);
         world.end_cycle(End::BreaksDown);
         for _ in 0..40 {
             world.pass(400_000);

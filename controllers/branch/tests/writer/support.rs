@@ -147,7 +147,7 @@ pub(crate) fn around(journal: Box<dyn Journal>, clock: Arc<dyn Clock>) -> Surrou
         metrics: metrics(),
         recorder: None,
         journal: Some(journal),
-        turns: Arc::new(Turns::new(1)),
+        turns: Arc::new(Turns::new(1, branch::turns::LONGEST)),
         disk_patience: 30_000,
         sensitivity: Sensitivity::default(),
         spare: Box::new(|| None),

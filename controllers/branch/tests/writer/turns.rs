@@ -23,7 +23,7 @@ fn a_writer_without_a_turn_accepts_changes_and_asks_the_host_nothing() {
         data: bench.folder(),
         url: &url,
     };
-    let turns = Arc::new(Turns::new(1));
+    let turns = Arc::new(Turns::new(1, branch::turns::LONGEST));
     let at_host = turns.at_host_of(&RepositoryUrl::new(&url).unwrap().id());
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {

@@ -97,6 +97,20 @@ fn holds() -> Observed {
     }
 }
 
+#[test]
+fn a_branch_that_waits_for_its_turn_says_since_when_and_at_which_host() {
+    let mut observed = holds();
+    observed.view = Some(Arc::new(view(Publication::Waiting { since: NOW })));
+    let status = decision(&observed).status;
+    let ready = conditions::ready(&status.conditions).unwrap();
+    assert_eq!(ready.status, "False");
+    assert!(
+        ready.message.contains("for a turn at git.example.com"),
+        "{}",
+        ready.message
+    );
+}
+
 fn decision(observed: &Observed) -> Decision {
     decide(observed, &standing(observed), &fixtures::settings())
 }

@@ -203,7 +203,7 @@ pub(super) fn refused_objects(observed: &Observed) -> Vec<&Refusal> {
 pub(super) fn outage(observed: &Observed) -> Option<Outage> {
     let view = observed.branch_view.as_deref()?;
     match &view.publication {
-        Publication::Healthy => None,
+        Publication::Healthy | Publication::Waiting { .. } => None,
         Publication::Failing {
             since,
             message,
