@@ -89,7 +89,11 @@ fn leftovers_in(folder: &Path, kept: &BTreeSet<Uid>) -> io::Result<Vec<PathBuf>>
 
 /// Says which of the names below one of the folders are not needed.
 fn unneeded(names: impl Iterator<Item = String>, kept: &BTreeSet<Uid>) -> Vec<String> {
-    let needed = |name: &String| kept.iter().any(|uid| uid.as_str() == name);
+    let needed = |name: &String| {
+        // The lock of a journal that is in use must stay the one that everybody sees.
+        let uid = name.strip_suffix(".lock").unwrap_or(name);
+        kept.iter().any(|kept| kept.as_str() == uid)
+    };
     names.filter(|name| !needed(name)).collect()
 }
 
@@ -122,11 +126,11 @@ mod tests {
 
     #[test]
     fn only_stores_of_existing_branches_are_needed() {
-        let names = ["a", "b", "ab", ".removed-1-a"].map(str::to_owned);
+        let names = ["a", "a.lock", "b", "b.lock", "ab", ".removed-1-a"].map(str::to_owned);
         let kept = BTreeSet::from([uid("a"), uid("c")]);
         assert_eq!(
             unneeded(names.into_iter(), &kept),
-            ["b", "ab", ".removed-1-a"]
+            ["b", "b.lock", "ab", ".removed-1-a"]
         );
     }
 

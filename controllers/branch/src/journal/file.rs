@@ -41,6 +41,9 @@ pub struct FileJournal {
     key: Option<JournalKey>,
     /// The open file; `None` before it was recovered and after a failure to make it.
     file: Option<File>,
+    /// Held as long as this lives, so that nobody else replaces the file meanwhile: neither a job of an earlier writer
+    /// that a silent disk kept, nor another process with the same data folder.
+    lock: Option<File>,
     /// Where the next record goes.
     end: u64,
     /// Whether an append failed, so that what lies at the end is not known.
@@ -63,6 +66,7 @@ impl FileJournal {
             owner,
             key,
             file: None,
+            lock: None,
             end: 0,
             broken: false,
             unread: false,
@@ -70,6 +74,37 @@ impl FileJournal {
             alive: 0,
             sent: Vec::new(),
         }
+    }
+
+    /// Waits until nobody else writes the journal.
+    fn lock(&mut self) -> Result<(), JournalError> {
+        self.make_folder()?;
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(self.path.with_extension("lock"))
+            .map_err(self.failed("making the lock of"))?;
+        match file.lock() {
+            // Some file systems of networks have no locks; most have one writer all the same.
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => {}
+            locked => locked.map_err(self.failed("locking"))?,
+        }
+        self.lock = Some(file);
+        Ok(())
+    }
+
+    fn make_folder(&self) -> Result<(), JournalError> {
+        let made = fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(self.folder());
+        made.map_err(self.failed("making the folder of"))
+    }
+
+    fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("."))
     }
 
     /// Reads the file into what it holds.
@@ -190,6 +225,23 @@ impl FileJournal {
             .retain(|sent| sent.numbers.iter().any(|number| live.contains_key(&number)));
     }
 
+    /// Keeps a file whose content is not known, so that it is not written over.
+    fn put_aside(&mut self) -> Result<(), JournalError> {
+        let aside = self.path.with_extension("unread");
+        match fs::rename(&self.path, &aside) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            renamed => {
+                renamed.map_err(self.failed("putting aside"))?;
+                tracing::error!(
+                    journal = %aside.display(),
+                    "a journal could not be read and was put aside; the authors of the changes in it are lost unless it is put back before the next start"
+                );
+            }
+        }
+        self.unread = false;
+        Ok(())
+    }
+
     /// Writes the file anew with what is not settled, and puts it in the place of the old one.
     fn rewrite(&mut self) -> Result<(), JournalError> {
         let mut bytes = Vec::new();
@@ -229,12 +281,7 @@ impl FileJournal {
     }
 
     fn replace(&self, bytes: &[u8]) -> Result<File, JournalError> {
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        let made = fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(folder);
-        made.map_err(self.failed("making the folder of"))?;
+        self.make_folder()?;
         let new = self.path.with_extension("new");
         let file = OpenOptions::new()
             .read(true)
@@ -249,7 +296,7 @@ impl FileJournal {
             .map_err(self.failed("writing the successor of"))?;
         fs::rename(&new, &self.path).map_err(self.failed("replacing"))?;
         // Without this the name may still stand for the old file after the machine has failed.
-        File::open(folder)
+        File::open(self.folder())
             .and_then(|folder| folder.sync_all())
             .map_err(self.failed("syncing the folder of"))?;
         Ok(file)
@@ -294,7 +341,8 @@ impl Journal for FileJournal {
             next: DeliveryNumber(1),
             ..Recovered::default()
         };
-        let read = self.read(&mut recovered);
+        let locked = self.lock();
+        let read = locked.and_then(|()| self.read(&mut recovered));
         self.unread = read.is_err();
         let opened = read.and_then(|()| self.rewrite());
         self.broken = opened.is_err();
@@ -344,15 +392,11 @@ impl Journal for FileJournal {
         if !self.broken && self.usable().is_ok() {
             return Ok(());
         }
+        if self.lock.is_none() {
+            self.lock()?;
+        }
         if self.unread {
-            // What it holds is not known, so it is not written over.
-            let aside = self.path.with_extension("unread");
-            fs::rename(&self.path, &aside).map_err(self.failed("putting aside"))?;
-            tracing::error!(
-                journal = %aside.display(),
-                "a journal could not be read and was put aside; the authors of the changes in it are lost unless it is put back before the next start"
-            );
-            self.unread = false;
+            self.put_aside()?;
         }
         self.rewrite()
     }

@@ -164,7 +164,9 @@ pub enum JournalError {
         source: io::Error,
     },
     /// The disk does not answer, neither with success nor with failure.
-    #[error("writing has not come back for {seconds} s; repair the disk")]
+    #[error(
+        "the disk has not answered for {seconds} s; repair it, or stop the other process that uses the same data folder"
+    )]
     Silent {
         /// After how many seconds nobody waited any more.
         seconds: u64,

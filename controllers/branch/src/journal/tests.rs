@@ -332,6 +332,24 @@ fn d33_a_journal_that_cannot_be_read_is_put_aside_and_not_written_over() {
 }
 
 #[test]
+fn d33_a_journal_has_one_writer_and_the_next_waits_for_it() {
+    let (scene, mut first) = Scene::with(&some(1));
+    let (told, hears) = std::sync::mpsc::channel();
+    std::thread::scope(|threads| {
+        let second = threads.spawn(|| {
+            told.send(()).unwrap();
+            scene.start().1
+        });
+        hears.recv().unwrap();
+        // Whether or not the second one has come to the lock by now, it must not have read.
+        accept(&mut first, 2, &some(2)[1]).unwrap();
+        assert!(!second.is_finished());
+        drop(first);
+        assert_eq!(numbers(&second.join().unwrap()), [1, 2]);
+    });
+}
+
+#[test]
 fn d33_writes_of_another_repository_are_never_replayed() {
     let (scene, journal) = Scene::with(&some(2));
     drop(journal);

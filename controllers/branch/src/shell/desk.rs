@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use super::Clock;
 use crate::cycle::{Ledger, LedgerClosed};
 use crate::journal::{
-    Appended, DeliveryNumber, Durability, Entry, Journal, JournalError, Sent, Settled,
+    Appended, DeliveryNumber, Durability, Entry, Journal, JournalError, Recovered, Sent, Settled,
 };
 use crate::message::{BranchMessage, Event};
 use crate::metrics::BranchMetrics;
@@ -52,6 +52,9 @@ struct Note {
     sent: Sent,
     noted: oneshot::Sender<()>,
 }
+
+/// A journal, and what an earlier writer left in it.
+pub(super) type Read = (Box<dyn Journal>, Recovered);
 
 /// Owns the journal while nothing is written.
 pub(super) struct Desk {
@@ -138,14 +141,34 @@ impl Desk {
         }
     }
 
-    /// Reads what an earlier writer left, as the event that tells the machine of it.
-    pub(super) async fn recover(&mut self) -> Option<Event> {
+    /// Starts to read what an earlier writer left.
+    pub(super) fn read(&mut self) -> Option<JoinHandle<Read>> {
         let mut journal = self.journal.take()?;
-        let read = tokio::task::spawn_blocking(move || {
+        Some(tokio::task::spawn_blocking(move || {
             let recovered = journal.recover();
             (journal, recovered)
-        });
-        let (journal, mut recovered) = joined(read.await).await;
+        }))
+    }
+
+    /// Says that the disk has not answered for too long while nothing can go on without it.
+    pub(super) fn tell_silence(&mut self) {
+        let seconds = self.patience / 1000;
+        self.fail(&JournalError::Silent { seconds });
+    }
+
+    pub(super) fn silent_at(&self) -> Millis {
+        let now = self.clock.now().monotonic;
+        now.saturating_add(self.patience)
+    }
+
+    /// Takes what was read, as the event that tells the machine of it.
+    pub(super) async fn take_read(
+        &mut self,
+        read: Result<Read, tokio::task::JoinError>,
+    ) -> Option<Event> {
+        let (journal, mut recovered) = joined(read).await;
+        self.state = JournalState::Healthy;
+        self.mend_at = None;
         for recovered in &mut recovered.deliveries {
             recovered.delivery.change.judge(&self.sensitivity);
         }
@@ -253,7 +276,7 @@ impl Desk {
             batch,
             notes,
             work,
-            silent_at: now.saturating_add(self.patience),
+            silent_at: self.silent_at(),
         });
         None
     }

@@ -189,10 +189,10 @@ impl BranchActor {
     /// Returns how many writes could not be published.
     pub async fn run(mut self, shutdown: CancellationToken) -> usize {
         let mut asked = false;
-        let mut ended = match self.desk.recover().await {
-            Some(event) => self.feed(event),
-            None => self.feed(Event::Deadline),
+        let Some(first) = self.recover(&shutdown).await else {
+            return 0;
         };
+        let mut ended = self.feed(first);
         while ended.is_none() {
             let batch = tokio::select! { biased;
                 () = shutdown.cancelled(), if !asked => {
@@ -231,6 +231,29 @@ impl BranchActor {
         }
         self.desk.close(self.clock.as_ref()).await;
         ended.unwrap_or_default()
+    }
+
+    /// Reads what an earlier writer left, which comes before everything else, and returns the first event. The local store
+    /// is on the same disk, so while it is silent nothing could be written either: people are told, and a process that
+    /// stops does not wait for it.
+    async fn recover(&mut self, shutdown: &CancellationToken) -> Option<Event> {
+        let Some(mut reading) = self.desk.read() else {
+            return Some(Event::Deadline);
+        };
+        let silent_at = Some(self.desk.silent_at());
+        let read = tokio::select! { biased;
+            read = &mut reading => read,
+            () = sleep_until(silent_at, self.clock.as_ref()) => {
+                self.desk.tell_silence();
+                self.publish();
+                tokio::select! { biased;
+                    read = reading => read,
+                    () = shutdown.cancelled() => return None,
+                }
+            }
+        };
+        let recovered = self.desk.take_read(read).await;
+        Some(recovered.unwrap_or(Event::Deadline))
     }
 
     /// Takes nothing more in. What was handed over before is served first, and the event last of all.

@@ -227,6 +227,33 @@ fn d22_what_an_earlier_writer_accepted_is_judged_by_the_list_of_now() {
 }
 
 #[test]
+fn d33_a_writer_whose_journal_somebody_else_holds_tells_it_waits_and_loses_nothing() {
+    with_places(|server, places| async move {
+        let mut earlier = places.journal();
+        earlier.recover();
+        let edit = Edit::new("alice", "x", 1).delivery();
+        let entry = Entry::Accepted {
+            number: DeliveryNumber(1),
+            folder: Some(FolderPath::new("apps").unwrap()),
+            delivery: &edit,
+        };
+        let around = Surroundings {
+            disk_patience: 200,
+            ..around(Box::new(places.journal()), Arc::new(SystemClock::start()))
+        };
+        let writer = Writer::start_in(&places, around).await;
+        wait_for(&writer, |state| matches!(state, JournalState::Failing { message, .. } if message.contains("has not answered"))).await;
+        earlier.append(&[entry], Durability::Synced).unwrap();
+        drop(earlier);
+        wait_for(&writer, |state| *state == JournalState::Healthy).await;
+        let edit = Edit::new("bob", "x", 2);
+        writer.handle.offer(edit.delivery()).await.unwrap();
+        assert_eq!(writer.stop().await, 0);
+        wait_for_edits(&server, &[1, 2]).await;
+    });
+}
+
+#[test]
 fn d33_a_disk_that_does_not_answer_is_told_and_holds_nothing_up() {
     with_places(|server, places| async move {
         let (go_on, may_go_on) = mpsc::channel();
@@ -248,7 +275,7 @@ fn d33_a_disk_that_does_not_answer_is_told_and_holds_nothing_up() {
             let edit = Edit::new("alice", "x", number);
             writer.handle.offer(edit.delivery()).await.unwrap();
         }
-        wait_for(&writer, |state| matches!(state, JournalState::Failing { message, .. } if message.contains("has not come back"))).await;
+        wait_for(&writer, |state| matches!(state, JournalState::Failing { message, .. } if message.contains("has not answered"))).await;
         wait_for_edits(&server, &[1, 2]).await;
 
         // The disk answers after all, and is written again.
