@@ -99,7 +99,31 @@ pub(super) fn refused(words: &str) -> Fault {
     }
 }
 
+/// How many commits of a refused push are named.
+const NAMED_COMMITS: usize = 3;
+
 impl Cycle<'_> {
+    /// Says which commits the server refused, and whose: rules of hosts are often about authors.
+    fn refused_push(&self, words: &str) -> Fault {
+        let named = self.pending.iter().take(NAMED_COMMITS).map(|write| {
+            let author = write.author.signature(&self.request.committer);
+            format!(
+                "{} by {} <{}>",
+                write.commit.short(),
+                author.name,
+                author.email
+            )
+        });
+        let mut commits = named.collect::<Vec<_>>().join(", ");
+        if let Some(more @ 1..) = self.pending.len().checked_sub(NAMED_COMMITS) {
+            commits = format!("{commits} and {more} more");
+        }
+        Fault {
+            message: format!("the server refused the push of commit {commits}: {words}"),
+            ..refused(words)
+        }
+    }
+
     /// Sends what is pending, on condition that the branch is still where it was planned on.
     pub(super) fn push(&mut self) -> Result<Pushed, Fault> {
         let (Some(ground), Some(projection)) =
@@ -129,7 +153,7 @@ impl Cycle<'_> {
             PushOutcome::Moved { now, advertisement } => {
                 Ok(Pushed::Moved(now.map(|_| Box::new(advertisement))))
             }
-            PushOutcome::Refused { text } => Err(refused(&text)),
+            PushOutcome::Refused { text } => Err(self.refused_push(&text)),
             PushOutcome::Transient(error) | PushOutcome::Failed(error) => Err(from_remote(&error)),
             PushOutcome::Ambiguous { sent, cause } => {
                 let unanswered = Unanswered {

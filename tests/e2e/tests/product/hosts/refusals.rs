@@ -17,7 +17,7 @@ fn case_18_19_25_a_refusal_is_told_in_the_hosts_words_and_what_waited_lands_by_i
         &stage,
         cases![
             b002_an_update_hook_refuses,
-            b013_a_pre_receive_hook_refuses,
+            b013_b014_a_pre_receive_hook_refuses,
             case_19_a_hidden_branch,
             case_18_a_lock_is_held,
             case_18_names_that_git_cannot_keep_together,
@@ -81,7 +81,7 @@ exit 1
     assert_eq!(judge.commits().unwrap().len(), 4);
 }
 
-fn b013_a_pre_receive_hook_refuses(stage: &Stage, case: &str) {
+fn b013_b014_a_pre_receive_hook_refuses(stage: &Stage, case: &str) {
     let place = Place::seeded(stage, case);
     place.start(&place.mirror());
     let before = place.tip("main");
@@ -102,6 +102,11 @@ done
     place.edit("settings", "first");
     let said = place.wait_branch(["False", "PushRefused", "author domain not allowed"]);
     assert!(said.contains("ask the platform team"), "{said}");
+    // The commit and whose it is.
+    assert!(
+        said.contains("refused the push of commit ") && said.contains(" by GitOps Reverser <"),
+        "{said}"
+    );
     // Until the second attempt, which the first wait holds back.
     wait::until("the next attempt", wait::GENEROUS, || {
         (place.pushes() >= 2).then_some(())
