@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use aggregation::{Revisions, SnapshotPublisher, SnapshotReader};
 use board::{BranchView, DirectoryReader, Reader};
@@ -11,6 +12,10 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::branch_status;
+
+/// How long after a projection the next one waits, so that a busy branch costs four of them a second and a change after
+/// some silence is seen at once.
+const PAUSE: Duration = Duration::from_millis(250);
 
 /// What requests are served from.
 #[derive(Clone)]
@@ -54,11 +59,17 @@ impl Projector {
         let mut directory = self.directory.clone();
         loop {
             self.project();
+            let last = Instant::now();
             tokio::select! {
                 () = cancel.cancelled() => return,
                 changed = directory.changed() => if !changed { return },
                 _ = woken.changed() => {}
                 Some(_ended) = self.wakers.join_next() => {}
+            }
+            let since = last.elapsed();
+            tokio::select! {
+                () = cancel.cancelled() => return,
+                () = tokio::time::sleep(PAUSE.saturating_sub(since)) => {}
             }
         }
     }

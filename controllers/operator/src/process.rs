@@ -19,6 +19,10 @@ pub(crate) const FAILED: u8 = 1;
 /// The command line or the environment is wrong.
 pub(crate) const WRONG_INPUT: u8 = 2;
 
+/// How many threads serve everything that waits, at most. What takes long has threads of its own, so that more of these on
+/// a large machine would cost memory and wake each other for nothing.
+const WORKERS: usize = 4;
+
 /// How long jobs on threads of their own may take to end after everything else has.
 const LAST_JOBS: Duration = Duration::from_secs(3);
 
@@ -72,7 +76,9 @@ fn serve(settings: Settings) -> anyhow::Result<()> {
     {
         anyhow::bail!("another TLS provider was installed before ours");
     }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(cores.min(WORKERS))
         .enable_all()
         .build()?;
     let ended = runtime.block_on(async {

@@ -1,10 +1,10 @@
 //! Wakes the objects whose actor published something that their status repeats.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use board::{BranchView, Directory, DirectoryReader, Reader, SourceView};
+use board::{BranchView, Directory, DirectoryReader, Reader, SourceView, TargetView};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
@@ -16,6 +16,16 @@ use crate::routes::{Wake, Wakes};
 
 /// How long a change on the board may wait for others, so that a busy branch costs one status a second.
 const GATHER: Duration = Duration::from_secs(1);
+
+/// How long a change may wait that only says how many edits wait to be published, while some do before and after it.
+const GATHER_COUNTS: Duration = Duration::from_secs(5);
+
+/// Whom to wake, and how long each may wait.
+type WakesWithin = BTreeMap<Wake, Duration>;
+
+/// How long a view that changed is not looked at again, so that a branch that changes with every edit is looked at a few
+/// times in the time for which its wake is gathered.
+const PAUSE: Duration = Duration::from_millis(250);
 
 /// One reader that has been waited for.
 enum Changed {
@@ -45,11 +55,11 @@ pub(crate) async fn follow(
                 Some(changed) = waiting.next() => match changed {
                     Changed::Branch(key, reader) => {
                         wake_all(&wakes, seen.take_branch(&key, reader.now())).await;
-                        waiting.push(wait_for_branch(key, reader));
+                        waiting.push(wait_for_branch(key, reader, PAUSE));
                     }
                     Changed::Source(key, reader) => {
                         wake_all(&wakes, seen.take_source(&key, reader.now())).await;
-                        waiting.push(wait_for_source(key, reader));
+                        waiting.push(wait_for_source(key, reader, PAUSE));
                     }
                     Changed::Gone => {}
                 },
@@ -58,9 +68,9 @@ pub(crate) async fn follow(
     }
 }
 
-async fn wake_all(wakes: &Wakes, all: BTreeSet<Wake>) {
-    for wake in all {
-        wakes.send(wake, GATHER).await;
+async fn wake_all(wakes: &Wakes, all: WakesWithin) {
+    for (wake, within) in all {
+        wakes.send(wake, within).await;
     }
 }
 
@@ -68,19 +78,21 @@ fn wait_for_all(directory: &Directory) -> FuturesUnordered<BoxFuture<'static, Ch
     let branches = directory
         .branches
         .iter()
-        .map(|(key, entry)| wait_for_branch(key.clone(), entry.view.clone()));
+        .map(|(key, entry)| wait_for_branch(key.clone(), entry.view.clone(), Duration::ZERO));
     let sources = directory
         .sources
         .iter()
-        .map(|(key, entry)| wait_for_source(key.clone(), entry.view.clone()));
+        .map(|(key, entry)| wait_for_source(key.clone(), entry.view.clone(), Duration::ZERO));
     branches.chain(sources).collect()
 }
 
 fn wait_for_branch(
     key: GitBranchKey,
     mut reader: Reader<BranchView>,
+    pause: Duration,
 ) -> BoxFuture<'static, Changed> {
     Box::pin(async move {
+        tokio::time::sleep(pause).await;
         if reader.changed().await {
             Changed::Branch(key, reader)
         } else {
@@ -92,8 +104,10 @@ fn wait_for_branch(
 fn wait_for_source(
     key: KubeProviderKey,
     mut reader: Reader<SourceView>,
+    pause: Duration,
 ) -> BoxFuture<'static, Changed> {
     Box::pin(async move {
+        tokio::time::sleep(pause).await;
         if reader.changed().await {
             Changed::Source(key, reader)
         } else {
@@ -111,8 +125,8 @@ struct Seen {
 
 impl Seen {
     /// Actors that came or went concern everybody on them, and a view may have moved while nobody waited.
-    fn take_directory(&mut self, directory: &Directory) -> BTreeSet<Wake> {
-        let mut wakes = BTreeSet::new();
+    fn take_directory(&mut self, directory: &Directory) -> WakesWithin {
+        let mut wakes = WakesWithin::new();
         let gone: Vec<_> = self
             .branches
             .keys()
@@ -121,8 +135,8 @@ impl Seen {
             .collect();
         for key in gone {
             if let Some(view) = self.branches.remove(&key) {
-                wakes.insert(Wake::GitBranch(Place::from(&key)));
-                wakes.extend(view.targets.keys().map(target));
+                wakes.insert(Wake::GitBranch(Place::from(&key)), GATHER);
+                wakes.extend(view.targets.keys().map(target).map(soon));
             }
         }
         let gone: Vec<_> = self
@@ -133,7 +147,7 @@ impl Seen {
             .collect();
         for key in gone {
             if let Some(view) = self.sources.remove(&key) {
-                wakes.extend(view.targets.keys().map(target));
+                wakes.extend(view.targets.keys().map(target).map(soon));
             }
         }
         for (key, entry) in &directory.branches {
@@ -145,24 +159,20 @@ impl Seen {
         wakes
     }
 
-    fn take_branch(&mut self, key: &GitBranchKey, view: Arc<BranchView>) -> BTreeSet<Wake> {
+    fn take_branch(&mut self, key: &GitBranchKey, view: Arc<BranchView>) -> WakesWithin {
         let before = self.branches.insert(key.clone(), Arc::clone(&view));
         branch_wakes(key, before.as_deref(), &view)
     }
 
-    fn take_source(&mut self, key: &KubeProviderKey, view: Arc<SourceView>) -> BTreeSet<Wake> {
+    fn take_source(&mut self, key: &KubeProviderKey, view: Arc<SourceView>) -> WakesWithin {
         let before = self.sources.insert(key.clone(), Arc::clone(&view));
         source_wakes(before.as_deref(), &view)
     }
 }
 
 /// Says whom a new view of a branch concerns: open windows and queues concern no status.
-fn branch_wakes(
-    key: &GitBranchKey,
-    before: Option<&BranchView>,
-    now: &BranchView,
-) -> BTreeSet<Wake> {
-    let mut wakes = BTreeSet::new();
+fn branch_wakes(key: &GitBranchKey, before: Option<&BranchView>, now: &BranchView) -> WakesWithin {
+    let mut wakes = WakesWithin::new();
     let branch = |view: &BranchView| {
         (
             view.base.clone(),
@@ -172,33 +182,62 @@ fn branch_wakes(
         )
     };
     if before.is_none_or(|before| branch(before) != branch(now)) {
-        wakes.insert(Wake::GitBranch(Place::from(key)));
+        wakes.insert(Wake::GitBranch(Place::from(key)), GATHER);
     }
     let shared = |view: &BranchView| (view.publication.clone(), view.intake);
     let all = before.is_none_or(|before| shared(before) != shared(now));
     let before = before.map(|before| &before.targets);
     for (key, view) in &now.targets {
-        if all || before.and_then(|before| before.get(key)) != Some(view) {
-            wakes.insert(target(key));
+        let old = before.and_then(|before| before.get(key));
+        if all || old.is_none_or(|old| !is_same_but_for_counts(old, view)) {
+            wakes.insert(target(key), GATHER);
+        } else if old != Some(view) {
+            wakes.insert(target(key), GATHER_COUNTS);
         }
     }
     wakes
 }
 
+fn is_same_but_for_counts(before: &TargetView, now: &TargetView) -> bool {
+    let TargetView {
+        folder,
+        layout,
+        refused,
+        collections,
+        retention,
+        last_commit,
+        pending_objects,
+        resync_needed,
+    } = now;
+    let waits = |count: usize| count > 0;
+    waits(before.pending_objects) == waits(*pending_objects)
+        && before.folder == *folder
+        && before.layout == *layout
+        && before.refused == *refused
+        && before.collections == *collections
+        && before.retention == *retention
+        && before.last_commit == *last_commit
+        && before.resync_needed == *resync_needed
+}
+
+fn soon(wake: Wake) -> (Wake, Duration) {
+    (wake, GATHER)
+}
+
 /// Says whom a new view of a source concerns.
-fn source_wakes(before: Option<&SourceView>, now: &SourceView) -> BTreeSet<Wake> {
-    let mut wakes = BTreeSet::new();
+fn source_wakes(before: Option<&SourceView>, now: &SourceView) -> WakesWithin {
+    let mut wakes = WakesWithin::new();
     let all = before.is_none_or(|before| before.api != now.api);
     let before = before.map(|before| &before.targets);
     for (key, streams) in &now.targets {
         let old = before.and_then(|before| before.get(key));
         if all || old != Some(streams) {
-            wakes.insert(target(key));
+            wakes.insert(target(key), GATHER);
             let rules = streams
                 .rules
                 .keys()
                 .chain(old.iter().flat_map(|old| old.rules.keys()));
-            wakes.extend(rules.map(|rule| Wake::WatchRule(Place::from(rule))));
+            wakes.extend(rules.map(|rule| soon(Wake::WatchRule(Place::from(rule)))));
         }
     }
     wakes
@@ -251,9 +290,23 @@ mod tests {
     }
 
     fn wakes(before: &BranchView, now: &BranchView) -> Vec<Wake> {
-        branch_wakes(&now.key, Some(before), now)
-            .into_iter()
-            .collect()
+        let wakes = branch_wakes(&now.key, Some(before), now);
+        assert!(wakes.values().all(|within| *within == GATHER));
+        wakes.into_keys().collect()
+    }
+
+    #[test]
+    fn a_number_that_only_grows_or_shrinks_may_wait_longer_than_the_first_and_the_last_edit() {
+        let within = |before: usize, now: usize| {
+            let (before, now) = (view(&[("a", before)]), view(&[("a", now)]));
+            let wakes = branch_wakes(&now.key, Some(&before), &now);
+            wakes.get(&Wake::GitTarget(place("a"))).copied()
+        };
+        assert_eq!(within(0, 1), Some(GATHER));
+        assert_eq!(within(1, 2), Some(GATHER_COUNTS));
+        assert_eq!(within(7, 2), Some(GATHER_COUNTS));
+        assert_eq!(within(2, 0), Some(GATHER));
+        assert_eq!(within(2, 2), None);
     }
 
     #[test]
@@ -307,7 +360,7 @@ mod tests {
         };
         let mut now = before.clone();
         now.targets.insert(TargetKey::from(&place("a")), streams);
-        let woken: Vec<_> = source_wakes(Some(&before), &now).into_iter().collect();
+        let woken: Vec<_> = source_wakes(Some(&before), &now).into_keys().collect();
         assert_eq!(
             woken,
             [Wake::GitTarget(place("a")), Wake::WatchRule(place("rule"))]

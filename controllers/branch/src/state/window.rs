@@ -1,8 +1,9 @@
 //! The open commit window: one author's changes to one target.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use model::{Author, Change, Delivery, Millis, Now, Operation, TargetKey};
+use model::{Author, Change, Delivery, Millis, Now, Operation, ResourceId, TargetKey};
 
 use super::BranchState;
 use super::writes::{Draft, DraftKind};
@@ -17,6 +18,8 @@ pub struct OpenWindow {
     target: Arc<TargetConfig>,
     /// In the order in which each object was first seen; the last change of an object wins.
     entries: Vec<Delivery>,
+    /// Where the entry of each object is.
+    positions: HashMap<ResourceId, usize>,
     /// Every change that went in, also those that a later one replaced.
     numbers: Numbers,
     opened_at: Now,
@@ -30,6 +33,7 @@ impl OpenWindow {
             author: accepted.delivery.author.clone(),
             target,
             entries: Vec::new(),
+            positions: HashMap::new(),
             numbers: Numbers::default(),
             opened_at: now,
             last_change_at: now.monotonic,
@@ -43,12 +47,13 @@ impl OpenWindow {
         self.last_change_at = now.monotonic;
         self.numbers.insert(number);
         self.content_bytes += delivery.size();
-        match self
-            .entries
-            .iter_mut()
-            .find(|entry| entry.object_id() == delivery.object_id())
-        {
-            None => self.entries.push(delivery),
+        let known = self.positions.get(delivery.object_id());
+        match known.and_then(|position| self.entries.get_mut(*position)) {
+            None => {
+                let id = delivery.object_id().clone();
+                self.positions.insert(id, self.entries.len());
+                self.entries.push(delivery);
+            }
             Some(entry) => {
                 self.content_bytes -= entry.size();
                 let before = entry.change.operation();

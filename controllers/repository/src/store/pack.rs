@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use gix::ObjectId;
-use gix::objs::{Data, Kind};
+use gix::objs::Kind;
+use gix::zlib::stream::deflate::{Compress, FlushCompress};
+use gix::zlib::{Compression, Status};
 use gix_pack::data::Version;
-use gix_pack::data::output::{Count, Entry, bytes::FromEntriesIter, entry};
+use gix_pack::data::output::{Entry, bytes::FromEntriesIter, entry};
 
 use super::delta;
 use super::objects::{Base, NewObject, Objects};
@@ -75,10 +77,12 @@ impl Pack {
     /// Returns the pack as it is sent.
     pub(crate) fn encode(&self, to: Receiver) -> Result<Vec<u8>, StoreError> {
         let ids: BTreeSet<&ObjectId> = self.objects.iter().map(|(id, _)| id).collect();
+        // One for all of them: to make one costs more than to compress a small object with it.
+        let mut compressor = Compress::new(Compression::DEFAULT);
         let entries = self.objects.iter().map(|(id, object)| {
             // An object of this pack is one that everybody has who reads it.
             let has_base = |base: &ObjectId| to == Receiver::HasBases || ids.contains(base);
-            entry_of(id, object, has_base).map(|entry| vec![entry])
+            entry_of(id, object, &mut compressor, has_base).map(|entry| vec![entry])
         });
         let mut bytes = Vec::new();
         let writer = FromEntriesIter::new(entries, &mut bytes, self.count, Version::V2, self.hash);
@@ -111,6 +115,7 @@ fn large_base(object: &NewObject) -> Option<&Base> {
 fn entry_of(
     id: &ObjectId,
     object: &NewObject,
+    compressor: &mut Compress,
     has_base: impl Fn(&ObjectId) -> bool,
 ) -> gix::Result<Entry> {
     let base = large_base(object).filter(|base| has_base(&base.id));
@@ -118,17 +123,46 @@ fn entry_of(
         let hash = id.kind().len_in_bytes();
         Some((base.id, delta::between(&base.bytes, &object.bytes, hash)?))
     });
-    let data = Data {
-        kind: object.kind,
-        object_hash: id.kind(),
-        data: delta.as_ref().map_or(&*object.bytes, |(_, delta)| delta),
+    let data = delta.as_ref().map_or(&*object.bytes, |(_, delta)| delta);
+    let compressed_data = compressed(data, compressor)?;
+    let kind = match &delta {
+        Some((id, _)) => entry::Kind::DeltaOid { id: *id },
+        None => entry::Kind::Base(object.kind),
     };
-    let count = Count::from_data(*id, None);
-    let mut entry = Entry::from_data(&count, &data, gix::zlib::Compression::DEFAULT)?;
-    if let Some((id, _)) = delta {
-        entry.kind = entry::Kind::DeltaOid { id };
+    Ok(Entry {
+        id: *id,
+        kind,
+        decompressed_size: data.len(),
+        compressed_data,
+    })
+}
+
+/// Compresses the data of one object.
+fn compressed(data: &[u8], compressor: &mut Compress) -> gix::Result<Vec<u8>> {
+    compressor.reset();
+    let mut read = 0;
+    let mut compressed = Vec::new();
+    loop {
+        let start = compressed.len();
+        // Most objects need one round; what does not compress is as long as it was, and a little longer.
+        compressed.resize(start + (data.len() - read) / 2 + 64, 0);
+        let (before, written) = (compressor.total_in(), compressor.total_out());
+        let status = compressor.compress(
+            &data[read..],
+            &mut compressed[start..],
+            FlushCompress::Finish,
+        )?;
+        read += length(compressor.total_in() - before);
+        compressed.truncate(start + length(compressor.total_out() - written));
+        if matches!(status, Status::StreamEnd) {
+            return Ok(compressed);
+        }
     }
-    Ok(entry)
+}
+
+/// What was counted in memory fits a length.
+fn length(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
 }
 
 impl std::fmt::Debug for Pack {
@@ -136,5 +170,34 @@ impl std::fmt::Debug for Pack {
         f.debug_struct("Pack")
             .field("objects", &self.objects.len())
             .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_of_any_length_is_compressed_to_one_whole_stream() {
+        let mut compressor = Compress::new(Compression::DEFAULT);
+        // What does not compress: the digits of a generator.
+        let mut state = 1_u64;
+        let noise: Vec<u8> = std::iter::repeat_with(|| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            state.to_be_bytes()[0]
+        })
+        .take(100_000)
+        .collect();
+        for data in [&b""[..], b"x", &[b'x'; 100_000], &noise] {
+            let stream = compressed(data, &mut compressor).unwrap();
+            let mut again = vec![0; data.len() + 1];
+            let (status, read, written) = gix::zlib::Inflate::default()
+                .once(&stream, &mut again)
+                .unwrap();
+            assert_eq!(status, Status::StreamEnd);
+            assert_eq!((read, &again[..written]), (stream.len(), data));
+        }
     }
 }
