@@ -172,6 +172,11 @@ pub enum JournalState {
     Off,
     /// Every accepted change is in it.
     Healthy,
+    /// What an earlier writer left in it has not been read for a while, and nothing is written before it is.
+    Unread {
+        /// When people were told.
+        since: Millis,
+    },
     /// It cannot be written; changes are mirrored without it.
     Failing {
         /// When the trouble began.

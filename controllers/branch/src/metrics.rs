@@ -324,7 +324,7 @@ fn gauges(registrar: &mut Registrar, directory: &DirectoryReader) -> Result<(), 
     })?;
     gauge(JOURNAL_FAILING, |view| match view.journal {
         JournalState::Off | JournalState::Healthy => Some(0.0),
-        JournalState::Failing { .. } => Some(1.0),
+        JournalState::Unread { .. } | JournalState::Failing { .. } => Some(1.0),
     })?;
     gauge(NEXT_RETRY, |view| match view.publication {
         Publication::Healthy | Publication::Waiting { .. } => None,

@@ -90,8 +90,11 @@ fn leftovers_in(folder: &Path, kept: &BTreeSet<Uid>) -> io::Result<Vec<PathBuf>>
 /// Says which of the names below one of the folders are not needed.
 fn unneeded(names: impl Iterator<Item = String>, kept: &BTreeSet<Uid>) -> Vec<String> {
     let needed = |name: &String| {
-        // The lock of a journal that is in use must stay the one that everybody sees.
-        let uid = name.strip_suffix(".lock").unwrap_or(name);
+        // A journal has files beside it: its lock, which must stay the one that everybody sees, its successor while that is
+        // written, and one that could not be read and waits to be put back.
+        let beside = [".lock", ".new", ".unread"];
+        let uid = beside.iter().find_map(|kind| name.strip_suffix(kind));
+        let uid = uid.unwrap_or(name);
         kept.iter().any(|kept| kept.as_str() == uid)
     };
     names.filter(|name| !needed(name)).collect()
@@ -126,7 +129,16 @@ mod tests {
 
     #[test]
     fn only_stores_of_existing_branches_are_needed() {
-        let names = ["a", "a.lock", "b", "b.lock", "ab", ".removed-1-a"].map(str::to_owned);
+        let names = [
+            "a",
+            "a.lock",
+            "a.unread",
+            "b",
+            "b.lock",
+            "ab",
+            ".removed-1-a",
+        ]
+        .map(str::to_owned);
         let kept = BTreeSet::from([uid("a"), uid("c")]);
         assert_eq!(
             unneeded(names.into_iter(), &kept),

@@ -21,6 +21,9 @@ use super::{
 /// record is copied less than once on the average.
 const WORTH_IT: u64 = 1 << 20;
 
+/// What Linux says of a network's file system whose locks nobody serves (`ENOLCK`).
+const NO_LOCKS: i32 = 37;
+
 /// Whose writes a journal holds. Those of another branch, or of another provider's repository, are never replayed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
@@ -88,7 +91,9 @@ impl FileJournal {
             .map_err(self.failed("making the lock of"))?;
         match file.lock() {
             // Some file systems of networks have no locks; most have one writer all the same.
-            Err(error) if error.kind() == io::ErrorKind::Unsupported => {}
+            Err(error)
+                if error.kind() == io::ErrorKind::Unsupported
+                    || error.raw_os_error() == Some(NO_LOCKS) => {}
             locked => locked.map_err(self.failed("locking"))?,
         }
         self.lock = Some(file);

@@ -164,9 +164,7 @@ pub enum JournalError {
         source: io::Error,
     },
     /// The disk does not answer, neither with success nor with failure.
-    #[error(
-        "the disk has not answered for {seconds} s; repair it, or stop the other process that uses the same data folder"
-    )]
+    #[error("the disk has not answered for {seconds} s; repair it")]
     Silent {
         /// After how many seconds nobody waited any more.
         seconds: u64,

@@ -150,10 +150,11 @@ impl Desk {
         }))
     }
 
-    /// Says that the disk has not answered for too long while nothing can go on without it.
-    pub(super) fn tell_silence(&mut self) {
-        let seconds = self.patience / 1000;
-        self.fail(&JournalError::Silent { seconds });
+    /// Says that what an earlier writer left has not been read for too long.
+    pub(super) fn tell_unread(&mut self) {
+        tracing::error!(branch = %self.branch, "the journal cannot be read, and nothing is written before it is");
+        let since = self.clock.now().wall;
+        self.state = JournalState::Unread { since };
     }
 
     pub(super) fn silent_at(&self) -> Millis {
@@ -345,7 +346,7 @@ impl Desk {
         let now = self.clock.now();
         let since = match &self.state {
             JournalState::Failing { since, .. } => *since,
-            JournalState::Off | JournalState::Healthy => {
+            JournalState::Off | JournalState::Healthy | JournalState::Unread { .. } => {
                 tracing::error!(branch = %self.branch, %error, "the journal fails; changes are mirrored without it");
                 now.wall
             }

@@ -229,27 +229,33 @@ impl BranchActor {
             }
             self.publish();
         }
+        // A turn that may still come is somebody else's.
+        self.coming = None;
+        self.leave = None;
         self.desk.close(self.clock.as_ref()).await;
         ended.unwrap_or_default()
     }
 
-    /// Reads what an earlier writer left, which comes before everything else, and returns the first event. The local store
-    /// is on the same disk, so while it is silent nothing could be written either: people are told, and a process that
-    /// stops does not wait for it.
+    /// Reads what an earlier writer left, which comes before everything else, and returns the first event. Nothing is
+    /// written before that: what it holds is older than what comes in. While the disk is silent people are told, letters
+    /// are taken and wait, and a process that stops does not wait.
     async fn recover(&mut self, shutdown: &CancellationToken) -> Option<Event> {
         let Some(mut reading) = self.desk.read() else {
             return Some(Event::Deadline);
         };
         let silent_at = Some(self.desk.silent_at());
-        let read = tokio::select! { biased;
-            read = &mut reading => read,
-            () = sleep_until(silent_at, self.clock.as_ref()) => {
-                self.desk.tell_silence();
-                self.publish();
-                tokio::select! { biased;
-                    read = reading => read,
-                    () = shutdown.cancelled() => return None,
+        let mut is_told = false;
+        let clock = Arc::clone(&self.clock);
+        let read = loop {
+            tokio::select! { biased;
+                read = &mut reading => break read,
+                () = shutdown.cancelled(), if is_told => return None,
+                () = sleep_until(silent_at, clock.as_ref()), if !is_told => {
+                    is_told = true;
+                    self.desk.tell_unread();
+                    self.publish();
                 }
+                envelope = self.inbox.recv(), if self.takes_in => self.receive(envelope),
             }
         };
         let recovered = self.desk.take_read(read).await;

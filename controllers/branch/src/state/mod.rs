@@ -203,7 +203,7 @@ impl BranchState {
         // While a cycle runs there is nothing to give up: its end is waited for.
         let give_up = self
             .stopping
-            .filter(|_| self.cycle != CycleState::Runs)
+            .filter(|stopping| self.cycle != CycleState::Runs && !self.waits_insisting(*stopping))
             .map(|stopping| stopping.give_up_at);
         let waiting = self.recovery.waits_until();
         [window, cycle, give_up, waiting]
@@ -359,6 +359,11 @@ impl BranchState {
         effects.push(Effect::RunCycle(Box::new(request)));
     }
 
+    /// Says whether a branch that is given up waits for its turn: it has its try however long the others take.
+    fn waits_insisting(&self, stopping: Stopping) -> bool {
+        stopping.insist && matches!(self.cycle, CycleState::Waits { .. })
+    }
+
     fn end_if_done(&mut self, now: Now, effects: &mut Vec<Effect>) {
         let Some(stopping) = self.stopping else {
             return;
@@ -368,7 +373,7 @@ impl BranchState {
         }
         let unpublished =
             self.drafts.len() + self.pending.len() + usize::from(self.recovery.is_unresolved());
-        let out_of_time = now.monotonic >= stopping.give_up_at;
+        let out_of_time = now.monotonic >= stopping.give_up_at && !self.waits_insisting(stopping);
         // What came during the try has one of its own, which may wait for its turn.
         let rests = self.cycle == CycleState::Rests;
         let gave_its_try = stopping.tried && !stopping.insist && rests;

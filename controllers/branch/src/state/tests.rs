@@ -810,6 +810,18 @@ fn an_idle_branch_stops_without_a_turn_and_a_busy_one_waits_for_it_within_its_bu
     assert_eq!(world.stopped, None);
     world.pass(settings().cycle_budget);
     assert_eq!(world.stopped, Some(1));
+
+    // A branch that is given up has nobody who comes after it.
+    let mut world = World::settled();
+    world.crowd(true);
+    world.send(delivery("a", "x", 1, "alice"));
+    world.send(BranchMessage::Retire);
+    world.pass(2 * settings().cycle_budget);
+    assert_eq!(world.stopped, None);
+    world.crowd(false);
+    world.end_cycle(End::Works);
+    assert_eq!(world.stopped, Some(0));
+    assert_eq!(world.remote.len(), 1);
 }
 
 #[test]

@@ -254,6 +254,19 @@ fn journal(observed: &Observed, set: &mut ConditionSet) {
     let state = observed.view.as_deref().map(|view| &view.journal);
     let (status, reason, message) = match (state, &observed.journal_key) {
         (None | Some(JournalState::Off), _) => return,
+        (Some(JournalState::Unread { since }), _) => {
+            let text = format!(
+                "not read since {}, and nothing is mirrored before it is: repair the disk, or stop the other process that uses the same data folder",
+                times::text(*since)
+            );
+            let reason = Reason::StorageUnavailable;
+            set.contribute(
+                Verdict::Progressing,
+                reason.as_str(),
+                format!("the journal is {text}"),
+            );
+            (ConditionStatus::False, reason, text)
+        }
         (Some(JournalState::Failing { since, message }), _) => (
             ConditionStatus::False,
             Reason::StorageUnavailable,

@@ -411,6 +411,24 @@ fn a_parent_that_is_back_is_reported_until_what_was_held_is_out() {
 }
 
 #[test]
+fn d33_a_branch_whose_journal_is_not_read_yet_is_not_ready_and_says_why() {
+    let mut waits = view(Publication::Healthy);
+    waits.journal = JournalState::Unread { since: NOW };
+    let observed = Observed {
+        view: Some(Arc::new(waits)),
+        ..holds()
+    };
+    assert_eq!(outcome(&observed).0, "False/True/False StorageUnavailable");
+    let status = decision(&observed).status;
+    let ready = conditions::ready(&status.conditions).unwrap();
+    assert!(
+        ready.message.contains("nothing is mirrored before it is"),
+        "{}",
+        ready.message
+    );
+}
+
+#[test]
 fn d33_a_journal_that_fails_is_told_and_holds_nothing_up() {
     let journal = |observed: &Observed| {
         let decision = decision(observed);

@@ -72,8 +72,12 @@ fn journals(stage: &Stage) -> PathBuf {
 
 /// Returns what the journal of the only branch holds.
 fn journal(stage: &Stage) -> String {
-    let mut files = fs::read_dir(journals(stage)).unwrap();
-    let bytes = fs::read(files.next().unwrap().unwrap().path()).unwrap();
+    let files = fs::read_dir(journals(stage)).unwrap();
+    let is_lock = |path: &PathBuf| path.extension().is_some_and(|kind| kind == "lock");
+    let mut paths: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+    paths.retain(|path| !is_lock(path));
+    assert_eq!(paths.len(), 1, "{paths:?}");
+    let bytes = fs::read(&paths[0]).unwrap();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
