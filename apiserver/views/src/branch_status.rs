@@ -9,7 +9,8 @@ use aggregation::{
     Verb,
 };
 use board::{
-    BranchEntry, BranchView, FolderState, IntakeState, ProvedBy, Publication, PublicationFault,
+    BranchEntry, BranchView, FolderState, IntakeState, JournalState, ProvedBy, Publication,
+    PublicationFault,
 };
 use jiff::Timestamp;
 use model::{Author, GitBranchKey};
@@ -53,8 +54,8 @@ struct Spec {
 struct Status {
     /// True when nothing stands in the way of publishing.
     ready: bool,
-    /// Why it is not ready: Unreachable, Credential, PushRefused, ParentMissing, Contended, Store, Signing, or
-    /// Waiting for a turn at the host.
+    /// Why it is not ready: Unreachable, Credential, PushRefused, ParentMissing, Contended, Store, Signing,
+    /// Waiting for a turn at the host, or JournalUnread.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     /// What happened, in a sentence.
@@ -400,6 +401,14 @@ fn status(view: &BranchView) -> Status {
             status.failed_attempts = Some(*attempts);
             status.next_retry_at = Some(text(*retry_at));
         }
+    }
+    if let JournalState::Unread { since } = view.journal {
+        status.ready = false;
+        status.reason = Some("JournalUnread".to_owned());
+        status.message = Some(format!(
+            "the journal is not read since {}, and nothing is mirrored before it is",
+            text(since)
+        ));
     }
     status
 }

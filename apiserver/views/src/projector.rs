@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use aggregation::{Revisions, SnapshotPublisher, SnapshotReader};
 use board::{BranchView, DirectoryReader, Reader};
@@ -59,17 +59,16 @@ impl Projector {
         let mut directory = self.directory.clone();
         loop {
             self.project();
-            let last = Instant::now();
+            let next = tokio::time::Instant::now() + PAUSE;
             tokio::select! {
                 () = cancel.cancelled() => return,
                 changed = directory.changed() => if !changed { return },
                 _ = woken.changed() => {}
                 Some(_ended) = self.wakers.join_next() => {}
             }
-            let since = last.elapsed();
             tokio::select! {
                 () = cancel.cancelled() => return,
-                () = tokio::time::sleep(PAUSE.saturating_sub(since)) => {}
+                () = tokio::time::sleep_until(next) => {}
             }
         }
     }

@@ -105,8 +105,6 @@ pub struct BranchState {
     /// Targets whose settings changed while a job ran with the ones before.
     changed_meanwhile: BTreeSet<TargetKey>,
     cycle: CycleState,
-    /// Since when a turn is waited for, once people are told.
-    waits_since: Option<Now>,
     retry: Option<RetryClock>,
     last_push: Option<(PushView, Now)>,
     intake: IntakeState,
@@ -148,7 +146,6 @@ impl BranchState {
             look_wanted: true,
             changed_meanwhile: BTreeSet::new(),
             cycle: CycleState::Rests,
-            waits_since: None,
             retry: None,
             last_push: None,
             intake: IntakeState::Open,
@@ -184,7 +181,7 @@ impl BranchState {
             effects.push(Effect::Settle(std::mem::take(&mut self.settled)));
         }
         self.ask_for_turn_if_due(now, &mut effects);
-        self.waits_since = self.cycle.waits_long_since(now);
+        self.cycle.pass(now);
         self.end_if_done(now, &mut effects);
         effects
     }
@@ -197,8 +194,7 @@ impl BranchState {
         let window = self.window.as_ref().map(OpenWindow::closes_at);
         let cycle = match self.cycle {
             CycleState::Rests => self.next_cycle_at(),
-            CycleState::Waits { .. } if self.waits_since.is_none() => self.cycle.told_at(),
-            CycleState::Waits { .. } | CycleState::Runs => None,
+            CycleState::Waits { .. } | CycleState::Runs => self.cycle.told_at(),
         };
         // While a cycle runs there is nothing to give up: its end is waited for.
         let give_up = self
@@ -331,7 +327,7 @@ impl BranchState {
     fn ask_for_turn_if_due(&mut self, now: Now, effects: &mut Vec<Effect>) {
         let due = self.next_cycle_at().is_some_and(|at| at <= now.monotonic);
         if self.cycle == CycleState::Rests && !self.stopped && due {
-            self.cycle = CycleState::Waits { since: now };
+            self.cycle = CycleState::waits(now);
             effects.push(Effect::AskForTurn);
         }
     }
@@ -444,7 +440,7 @@ impl BranchState {
 
     /// Returns since when a turn at the host is waited for, once that takes long.
     pub(crate) fn waits_since(&self) -> Option<Now> {
-        self.waits_since
+        self.cycle.told_since()
     }
 
     pub(crate) fn last_push(&self) -> Option<&PushView> {

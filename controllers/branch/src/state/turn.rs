@@ -16,29 +16,50 @@ pub(super) enum CycleState {
     Waits {
         /// Since when.
         since: Now,
+        /// Whether that is long enough for people to hear of it.
+        is_told: bool,
     },
     /// A cycle runs.
     Runs,
 }
 
 impl CycleState {
-    /// Returns since when a turn is waited for, if that is long enough for people to hear of it.
-    pub(super) fn waits_long_since(self, now: Now) -> Option<Now> {
+    /// Begins to wait for a turn.
+    pub(super) fn waits(since: Now) -> Self {
+        Self::Waits {
+            since,
+            is_told: false,
+        }
+    }
+
+    /// Notes that time has passed: a turn may have been waited for so long that people are told.
+    pub(super) fn pass(&mut self, now: Now) {
+        if self.told_at().is_some_and(|at| at <= now.monotonic)
+            && let Self::Waits { is_told, .. } = self
+        {
+            *is_told = true;
+        }
+    }
+
+    /// Returns since when a turn is waited for, once people are told.
+    pub(super) fn told_since(self) -> Option<Now> {
         match self {
-            Self::Waits { since } if told_at(since) <= now.monotonic => Some(since),
+            Self::Waits {
+                since,
+                is_told: true,
+            } => Some(since),
             Self::Waits { .. } | Self::Rests | Self::Runs => None,
         }
     }
 
-    /// Returns when people are to be told that a turn is waited for.
+    /// Returns when people are to be told that a turn is waited for; `None` once they are.
     pub(super) fn told_at(self) -> Option<Millis> {
         match self {
-            Self::Waits { since } => Some(told_at(since)),
-            Self::Rests | Self::Runs => None,
+            Self::Waits {
+                since,
+                is_told: false,
+            } => Some(since.monotonic.saturating_add(PATIENCE)),
+            Self::Waits { .. } | Self::Rests | Self::Runs => None,
         }
     }
-}
-
-fn told_at(since: Now) -> Millis {
-    since.monotonic.saturating_add(PATIENCE)
 }

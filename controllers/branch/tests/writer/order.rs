@@ -195,19 +195,24 @@ fn d33_changes_are_mirrored_while_the_disk_fails_and_kept_again_when_it_works() 
     });
 }
 
+/// Writes alice's first edit down, as a writer does that is killed before it could push.
+fn accept_first(journal: &mut FileJournal) {
+    let accepted = Edit::new("alice", "x", 1).delivery();
+    let entry = Entry::Accepted {
+        number: DeliveryNumber(1),
+        folder: Some(FolderPath::new("apps").unwrap()),
+        delivery: &accepted,
+    };
+    journal.append(&[entry], Durability::Synced).unwrap();
+}
+
 #[test]
 fn d22_what_an_earlier_writer_accepted_is_judged_by_the_list_of_now() {
     with_places(|server, places| async move {
         // Killed before it could push.
         let mut journal = places.journal();
         journal.recover();
-        let accepted = Edit::new("alice", "x", 1).delivery();
-        let entry = Entry::Accepted {
-            number: DeliveryNumber(1),
-            folder: Some(FolderPath::new("apps").unwrap()),
-            delivery: &accepted,
-        };
-        journal.append(&[entry], Durability::Synced).unwrap();
+        accept_first(&mut journal);
         drop(journal);
 
         let around = Surroundings {
@@ -231,12 +236,6 @@ fn d33_a_writer_whose_journal_somebody_else_holds_tells_it_waits_and_loses_nothi
     with_places(|server, places| async move {
         let mut earlier = places.journal();
         earlier.recover();
-        let edit = Edit::new("alice", "x", 1).delivery();
-        let entry = Entry::Accepted {
-            number: DeliveryNumber(1),
-            folder: Some(FolderPath::new("apps").unwrap()),
-            delivery: &edit,
-        };
         let around = Surroundings {
             disk_patience: 200,
             ..around(Box::new(places.journal()), Arc::new(SystemClock::start()))
@@ -246,7 +245,7 @@ fn d33_a_writer_whose_journal_somebody_else_holds_tells_it_waits_and_loses_nothi
             matches!(state, JournalState::Unread { .. })
         })
         .await;
-        earlier.append(&[entry], Durability::Synced).unwrap();
+        accept_first(&mut earlier);
         drop(earlier);
         wait_for(&writer, |state| *state == JournalState::Healthy).await;
         let edit = Edit::new("bob", "x", 2);

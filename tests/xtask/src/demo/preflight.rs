@@ -10,7 +10,7 @@ use e2e::installation::Ports;
 use super::Arguments;
 
 /// Programs of the machine, and what a person does about a missing one.
-const PROGRAMS: [(&str, &str); 3] = [
+const PROGRAMS: [(&str, &str); 4] = [
     (
         "go",
         "Go is not installed, and the control plane is built with it: install it from https://go.dev/dl",
@@ -18,6 +18,10 @@ const PROGRAMS: [(&str, &str); 3] = [
     (
         "cc",
         "there is no C compiler (cc), and Rust links with it: install gcc or clang",
+    ),
+    (
+        "make",
+        "make is not installed, and the operator's allocator is built with it: install the package make",
     ),
     (
         "git",
