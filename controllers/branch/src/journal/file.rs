@@ -47,6 +47,8 @@ pub struct FileJournal {
     /// Held as long as this lives, so that nobody else replaces the file meanwhile: neither a job of an earlier writer
     /// that a silent disk kept, nor another process with the same data folder.
     lock: Option<File>,
+    /// Where the first record goes, after what says whose the file is.
+    begin: u64,
     /// Where the next record goes.
     end: u64,
     /// Whether an append failed, so that what lies at the end is not known.
@@ -70,6 +72,7 @@ impl FileJournal {
             key,
             file: None,
             lock: None,
+            begin: 0,
             end: 0,
             broken: false,
             unread: false,
@@ -98,6 +101,12 @@ impl FileJournal {
         }
         self.lock = Some(file);
         Ok(())
+    }
+
+    /// Says whether the lock is held where others look for it: the folder may have been removed with it.
+    fn is_locked(&self) -> bool {
+        let lock = self.lock.as_ref().map(File::metadata);
+        lock.is_some_and(|found| found.is_ok_and(|metadata| metadata.nlink() > 0))
     }
 
     fn make_folder(&self) -> Result<(), JournalError> {
@@ -252,6 +261,7 @@ impl FileJournal {
         let mut bytes = Vec::new();
         let (kind, header) = entry::header(&self.owner);
         frame::put(&mut bytes, kind, &header);
+        let begin = as_u64(bytes.len());
         let mut live = BTreeMap::new();
         for (number, span) in &self.live {
             match self.read_span(span) {
@@ -272,8 +282,19 @@ impl FileJournal {
         }
         let file = self.replace(&bytes)?;
         self.alive = live.values().map(|span| span.end - span.start).sum();
-        (self.file, self.live, self.end) = (Some(file), live, as_u64(bytes.len()));
+        (self.file, self.live) = (Some(file), live);
+        (self.begin, self.end) = (begin, as_u64(bytes.len()));
         self.broken = false;
+        Ok(())
+    }
+
+    /// Cuts off every record. Nothing waits for the disk: records that come back after the machine failed say
+    /// themselves that they are settled, or that they were sent.
+    fn cut(&mut self) -> Result<(), JournalError> {
+        let cut = self.usable()?.set_len(self.begin);
+        cut.map_err(self.failed("cutting off what is settled in"))?;
+        self.end = self.begin;
+        self.sent.clear();
         Ok(())
     }
 
@@ -397,7 +418,7 @@ impl Journal for FileJournal {
         if !self.broken && self.usable().is_ok() {
             return Ok(());
         }
-        if self.lock.is_none() {
+        if !self.is_locked() {
             self.lock()?;
         }
         if self.unread {
@@ -407,13 +428,13 @@ impl Journal for FileJournal {
     }
 
     fn tidy(&mut self) -> Result<(), JournalError> {
-        let (_, header) = entry::header(&self.owner);
-        let all_settled = self.live.is_empty() && self.end > as_u64(frame::size(header.len()));
-        let mostly_settled = self.end > WORTH_IT && self.end > self.alive.saturating_mul(4);
-        if !(all_settled || mostly_settled) {
-            return Ok(());
-        }
-        let result = self.usable().map(drop).and_then(|()| self.rewrite());
+        let result = if self.live.is_empty() && self.end > self.begin {
+            self.cut()
+        } else if self.end > WORTH_IT && self.end > self.alive.saturating_mul(4) {
+            self.usable().map(drop).and_then(|()| self.rewrite())
+        } else {
+            Ok(())
+        };
         self.broken |= result.is_err();
         result
     }

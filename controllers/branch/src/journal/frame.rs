@@ -33,11 +33,6 @@ pub(super) struct Reading {
     pub(super) torn: usize,
 }
 
-/// Returns how much room a record with a body of so many bytes takes.
-pub(super) fn size(body: usize) -> usize {
-    HEAD + 1 + body
-}
-
 /// Appends a record.
 pub(super) fn put(into: &mut Vec<u8>, kind: u8, body: &[u8]) {
     let length = u32::try_from(body.len() + 1).unwrap_or(u32::MAX);

@@ -1,6 +1,6 @@
 //! The journal on a real disk: cut, damaged, full and gone.
 
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -410,6 +410,8 @@ fn a_file_that_disappears_is_noticed_and_made_anew_with_what_it_held() {
     assert!(matches!(error, JournalError::Vanished { .. }), "{error}");
     journal.mend().unwrap();
     accept(&mut journal, 3, &all[2]).unwrap();
+    let lock = File::open(scene.path().with_extension("lock")).unwrap();
+    assert!(lock.try_lock().is_err(), "it has one writer all the same");
     drop(journal);
     assert_eq!(numbers(&scene.start().1), [1, 2, 3]);
 }
