@@ -10,9 +10,10 @@ use repository::{StoreError, TreeEdit};
 
 use super::fault::{folder_refusal, from_store, store_is_closed};
 use super::keep::Planned;
+use super::order::Cycle;
 use super::projection::CommitError;
 use super::tally::tally;
-use super::workshop::{Cycle, Workshop};
+use super::workshop::Workshop;
 use super::{DraftOutcome, DraftResult, Fault, FolderScan, Verdict};
 use crate::message::TargetConfig;
 use crate::message_text::{LiveCommit, Message, ReconcileCommit};

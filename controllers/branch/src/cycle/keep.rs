@@ -13,8 +13,9 @@ use model::{
 };
 use repository::{Attempt, TreeEdit};
 
+use super::order::Cycle;
 use super::projection::CommitError;
-use super::workshop::{Cycle, Projection, Workshop};
+use super::workshop::{Projection, Workshop};
 use super::{Fault, Replay};
 use crate::message::TargetConfig;
 use crate::state::{PendingWrite, WriteId};

@@ -8,6 +8,7 @@
 mod decide;
 mod fault;
 mod keep;
+mod order;
 mod projection;
 mod publish;
 pub(crate) mod tally;

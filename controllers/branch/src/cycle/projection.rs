@@ -9,7 +9,8 @@ use repository::{Attempt, CommitText, SigningKey, StoreError, TreeEdit};
 
 use super::fault::{folder_refusal, from_store, store_fault, unsigned};
 use super::keep::{Earlier, Planned};
-use super::workshop::{Cycle, Keys, MadeBy, Projection, Workshop};
+use super::order::Cycle;
+use super::workshop::{Keys, MadeBy, Projection, Workshop};
 use super::{DraftResult, Fault, Replay};
 use crate::state::{PendingWrite, WriteId};
 

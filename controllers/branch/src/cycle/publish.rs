@@ -6,7 +6,8 @@ use board::{ParentState, ParentView, ProvedBy, PublicationFault};
 use repository::{Advertisement, DefaultBranch, PushOutcome, PushRequest};
 
 use super::fault::{from_remote, from_store, store_fault};
-use super::workshop::{Cycle, Ground, Pushed};
+use super::order::{Cycle, Pushed};
+use super::workshop::Ground;
 use super::{Fault, ProvedBase, Published, Unanswered};
 use crate::journal::{Numbers, Sent};
 use crate::message::TargetConfig;
