@@ -381,11 +381,7 @@ fn status(view: &BranchView) -> Status {
         Publication::Waiting { since } => {
             status.ready = false;
             status.reason = Some("Waiting".to_owned());
-            status.message = Some(format!(
-                "waits since {} for a turn at {}: other branches speak with that host",
-                text(*since),
-                view.repository.host()
-            ));
+            status.message = Some(view.wait_for_a_turn(&text(*since)));
         }
         Publication::Failing {
             since,

@@ -101,6 +101,14 @@ pub struct WindowView {
     pub closes_at: Millis,
 }
 
+impl BranchView {
+    /// Tells people of a wait for a turn. The moment that it began is given as a text.
+    pub fn wait_for_a_turn(&self, since: &str) -> String {
+        let host = self.repository.host();
+        format!("waits since {since} for a turn at {host}: other branches speak with that host")
+    }
+}
+
 /// One write that is decided and not yet published.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PendingView {

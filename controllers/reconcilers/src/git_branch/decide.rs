@@ -219,11 +219,7 @@ fn writer(observed: &Observed, before: &GitBranchStatus, set: &mut ConditionSet)
             set.contribute(verdict, reason, text);
         }
         Publication::Waiting { since } => {
-            let text = format!(
-                "waits since {} for a turn at {}: other branches speak with that host",
-                times::text(*since),
-                view.repository.host()
-            );
+            let text = view.wait_for_a_turn(&times::text(*since));
             set.contribute(Verdict::Progressing, PROGRESSING, text);
         }
         Publication::Healthy if view.base.is_none() => {
