@@ -169,6 +169,29 @@ impl RemoteError {
         }
     }
 
+    /// Returns what the server says in it.
+    pub(crate) fn text_of_the_server(&mut self) -> Option<&mut String> {
+        match self {
+            Self::Unreachable { detail }
+            | Self::Tls { detail }
+            | Self::NotAGitServer { detail }
+            | Self::Protocol { detail } => Some(detail),
+            Self::Forbidden { words, .. } | Self::ServerError { words, .. } => Some(words),
+            Self::HostSaid { text } | Self::NotUpdated { text } => Some(text),
+            Self::Unauthorized
+            | Self::NotFound
+            | Self::Redirect { .. }
+            | Self::TimedOut { .. }
+            | Self::TooLarge { .. }
+            | Self::Cancelled
+            | Self::Unsupported { .. }
+            | Self::HistoryMissing
+            | Self::SshKeyRefused { .. }
+            | Self::HostKey(_)
+            | Self::Store(_) => None,
+        }
+    }
+
     pub(crate) fn protocol(detail: impl Into<String>) -> Self {
         Self::Protocol {
             detail: detail.into(),

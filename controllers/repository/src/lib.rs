@@ -33,6 +33,7 @@ mod private_key;
 mod push;
 mod ssh;
 mod text;
+mod veil;
 mod wire;
 
 pub use advertisement::{Advertisement, DefaultBranch, Head, ObjectFormat};

@@ -43,11 +43,12 @@ pub trait Remote: Send {
 
 impl<T: Transport + Send> Remote for T {
     fn look(&mut self) -> Result<Advertisement, RemoteError> {
-        look::look(self)
+        look::look(self).map_err(|error| self.veil().error(error))
     }
 
     fn prove_push(&mut self) -> Result<Advertisement, RemoteError> {
-        PushSession::open(self).map(PushSession::into_advertisement)
+        let session = PushSession::open(self).map(PushSession::into_advertisement);
+        session.map_err(|error| self.veil().error(error))
     }
 
     fn fetch(
@@ -56,11 +57,13 @@ impl<T: Transport + Send> Remote for T {
         tip: &CommitId,
         known: Option<&CommitId>,
     ) -> Result<(), RemoteError> {
-        fetch::fetch(self, store, tip, known)
+        let fetched = fetch::fetch(self, store, tip, known);
+        fetched.map_err(|error| self.veil().error(error))
     }
 
     fn push(&mut self, request: &PushRequest) -> PushOutcome {
-        push::push(self, request)
+        let outcome = push::push(self, request);
+        self.veil().push(outcome)
     }
 }
 

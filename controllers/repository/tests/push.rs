@@ -11,8 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use model::CommitId;
-use repository::{Attempt, Endpoint, Limits, PushOutcome, PushRequest, Remote, RemoteError};
+use model::{CommitId, Secret};
+use repository::{
+    Attempt, Credential, Endpoint, Limits, PushOutcome, PushRequest, Remote, RemoteError,
+};
 use support::{
     Bench, assert_landed, attempt, branch, commit_id, content, endpoint, folder, remove, request,
     text, write,
@@ -228,6 +230,36 @@ fn a_hook_that_says_no_is_quoted() {
     assert_eq!(text, "pre-receive hook declined: ask [1m the platform team");
     bench.origin.remove_hook("pre-receive").unwrap();
     assert_landed(&remote.push(&request(&attempt)), &commit);
+}
+
+#[test]
+fn b013_a_hook_that_prints_our_own_password_is_quoted_without_it() {
+    let bench = Bench::seeded(&[("a.yaml", "a: 1\n")]);
+    let (_, store, tip) = bench.fetched();
+    let (attempt, _) = attempt(&store, Some(&tip), &[write("a.yaml", "ours\n")]);
+    let password = "0a1b/2c3d";
+    bench
+        .server
+        .set_access(testkit::Access::basic("me", password));
+    let credential = Credential::Basic {
+        username: "me".to_owned(),
+        password: Secret::new(password.to_owned()),
+    };
+    let mut remote = bench.remote_at(&Endpoint {
+        credential,
+        ..bench.endpoint()
+    });
+    let script =
+        format!("#!/bin/sh\necho 'nobody called me with {password} may push' >&2\nexit 1\n");
+    bench.origin.install_hook("pre-receive", &script).unwrap();
+    let outcome = remote.push(&request(&attempt));
+    let PushOutcome::Refused { text } = outcome else {
+        panic!("{outcome:?}");
+    };
+    assert_eq!(
+        text,
+        "pre-receive hook declined: nobody called me with *** may push"
+    );
 }
 
 #[test]

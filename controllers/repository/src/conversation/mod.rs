@@ -17,6 +17,7 @@ pub(crate) use waiter::Waiter;
 
 use crate::endpoint::Limits;
 use crate::error::RemoteError;
+use crate::veil::{NOTHING, Veil};
 
 /// The two halves of a Git server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +61,11 @@ pub(crate) trait Transport {
 
     /// Returns the bounds on each conversation.
     fn limits(&self) -> Limits;
+
+    /// Returns what must not be shown of what the remote says.
+    fn veil(&self) -> &Veil {
+        &NOTHING
+    }
 
     /// Begins a conversation that must end within `timeout`. The service is asked nothing yet.
     fn begin(

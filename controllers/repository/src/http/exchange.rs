@@ -25,6 +25,7 @@ use crate::credential::{Credential, TlsTrust};
 use crate::endpoint::{Endpoint, Limits, ProxyPolicy};
 use crate::error::RemoteError;
 use crate::text;
+use crate::veil::Veil;
 
 /// How we name ourselves. Some hosts serve the Git protocol only to programs called `git/...`.
 const AGENT: &str = concat!("git/gitops-reverser-", env!("CARGO_PKG_VERSION"));
@@ -43,6 +44,7 @@ pub struct HttpRemote {
     cancel: CancellationToken,
     base: Base,
     authorization: Option<HeaderValue>,
+    veil: Veil,
     limits: Limits,
 }
 
@@ -81,6 +83,7 @@ impl HttpRemote {
             cancel,
             base: Base::new(url),
             authorization: authorization(&endpoint.credential)?,
+            veil: Veil::over(&endpoint.credential),
             limits: endpoint.limits,
         })
     }
@@ -91,6 +94,10 @@ impl Transport for HttpRemote {
 
     fn limits(&self) -> Limits {
         self.limits
+    }
+
+    fn veil(&self) -> &Veil {
+        &self.veil
     }
 
     fn begin(
