@@ -26,7 +26,7 @@ pub const LARGEST_FILE: u64 = 1 << 20;
 const DEEPEST: usize = 128;
 /// How many roots are kept for comparing with the next: what is published, what waits for publication, and a few
 /// that a replay goes through again.
-const KEPT: usize = 8;
+const KEPT: usize = 4;
 
 /// The id of a tree, by which two equal folders are recognised.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

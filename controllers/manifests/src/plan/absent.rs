@@ -69,7 +69,7 @@ impl Planner<'_, '_> {
                 self.set_changed(before);
                 self.renders.clear();
                 let refusal = refuse::of_object(id, *refusal);
-                return Ok(Some(Decision::Refused(refusal)));
+                return Ok(Some(Decision::refused(refusal)));
             }
         }
         Ok(restored.map(|path| Decision::Edited { path }))

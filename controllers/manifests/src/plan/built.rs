@@ -59,7 +59,7 @@ impl Planner<'_, '_> {
             if let Some(divergence) = divergences(&held, &value).first() {
                 let at = self.supply(render, rendered, &divergence.field, &path)?;
                 let refusal = refuse::token_at(id, at, divergence);
-                return Ok(Decision::Refused(refusal));
+                return Ok(Decision::refused(refusal));
             }
             let version = held.get("apiVersion").and_then(Value::as_str);
             if version != Some(&*object.served().api_version()) {
@@ -67,7 +67,7 @@ impl Planner<'_, '_> {
                 let at = self.supply(render, rendered, &field, &path)?;
                 let written = version.unwrap_or_default();
                 let refusal = refuse::other_version_at(id, at, written, object);
-                return Ok(Decision::Refused(refusal));
+                return Ok(Decision::refused(refusal));
             }
             let wish = Wish {
                 object: key(id, rendered),
@@ -199,7 +199,7 @@ impl Planner<'_, '_> {
         }
         refusal.object = Some(id.clone());
         self.decisions
-            .insert(id.clone(), Decision::Refused(refusal));
+            .insert(id.clone(), Decision::refused(refusal));
     }
 
     /// Tries the wishes for some objects. One that a build refuses is refused in all; whatever concerns others is

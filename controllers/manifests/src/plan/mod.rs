@@ -135,7 +135,7 @@ fn decide_all(wishes: &Wishes, refuse: impl Fn(&ResourceId) -> Refusal) -> Vec<O
         .keys()
         .map(|id| ObjectDecision {
             id: id.clone(),
-            decision: Decision::Refused(refuse(id)),
+            decision: Decision::refused(refuse(id)),
         })
         .collect()
 }

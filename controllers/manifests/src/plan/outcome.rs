@@ -129,7 +129,14 @@ pub enum Decision {
         owner: ApplierOwner,
     },
     /// Nothing is written for the object.
-    Refused(Refusal),
+    Refused(Box<Refusal>),
+}
+
+impl Decision {
+    /// Says that nothing is written for an object.
+    pub(crate) fn refused(refusal: Refusal) -> Self {
+        Self::Refused(Box::new(refusal))
+    }
 }
 
 /// What chose the path of a new document; the text is the label that placements are counted by (PL-18).
@@ -363,7 +370,7 @@ impl Outcome {
         self.decisions
             .iter()
             .filter_map(|decision| match &decision.decision {
-                Decision::Refused(refusal) => Some(refusal),
+                Decision::Refused(refusal) => Some(&**refusal),
                 Decision::NoChange
                 | Decision::Edited { .. }
                 | Decision::Created { .. }

@@ -22,7 +22,7 @@ impl Planner<'_, '_> {
     ) -> Option<Decision> {
         let roots: Vec<&FolderPath> = self.folder.builds().keys().collect();
         if roots.len() > 1 {
-            return Some(Decision::Refused(refuse::ambiguous(id, &roots)));
+            return Some(Decision::refused(refuse::ambiguous(id, &roots)));
         }
         let root = match roots.first() {
             Some(root) => Some(*root),
@@ -47,17 +47,17 @@ impl Planner<'_, '_> {
             .place(Subject::of(object, &value), site)
         {
             Ok(placed) => placed,
-            Err(why) => return Some(Decision::Refused(why.refusal(id))),
+            Err(why) => return Some(Decision::refused(why.refusal(id))),
         };
         if let (Some(root), Some(true)) = (roots.first(), self.policy.placement.use_kustomize())
             && governing(self.folder.graph(), &placed.path, &self.policy.folder).is_none()
         {
             let refusal = refuse::unrendered(id, &placed.path, root);
-            return Some(Decision::Refused(refusal));
+            return Some(Decision::refused(refusal));
         }
         if let Some(shadow) = self.folder.shadow(&placed.path) {
             let refusal = refuse::shadowed(id, &placed.path, &shadow);
-            return Some(Decision::Refused(refusal));
+            return Some(Decision::refused(refusal));
         }
         self.newcomers
             .entry(placed.path.clone())
@@ -72,7 +72,7 @@ impl Planner<'_, '_> {
         let newcomers = std::mem::take(&mut self.newcomers);
         for (path, admission) in admit_all(&newcomers, |path| self.standing(path)) {
             for (id, why) in admission.refused {
-                let refusal = Decision::Refused(why.refusal(&id));
+                let refusal = Decision::refused(why.refusal(&id));
                 self.decisions.insert(id, refusal);
             }
             for id in admission.admitted {
@@ -86,7 +86,7 @@ impl Planner<'_, '_> {
                 let Value::Object(map) = value else { continue };
                 if object.is_sensitive() {
                     if let Some(refusal) = self.create_sealed(&id, &path, &object, &map)? {
-                        self.decisions.insert(id, Decision::Refused(refusal));
+                        self.decisions.insert(id, Decision::refused(refusal));
                         continue;
                     }
                 } else {

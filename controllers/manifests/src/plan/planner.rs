@@ -141,7 +141,7 @@ impl<'a, 's> Planner<'a, 's> {
             }
             return match document {
                 _ if self.sealing.is_none() => {
-                    Ok(Some(Decision::Refused(refuse::sensitive(id, document))))
+                    Ok(Some(Decision::refused(refuse::sensitive(id, document))))
                 }
                 Some(document) if document.encrypted => {
                     self.match_sealed(id, document, object).map(Some)
@@ -182,23 +182,23 @@ impl<'a, 's> Planner<'a, 's> {
         if let Some(divergence) = divergences(held, &value).first() {
             let line = open.line_of(document.index, &divergence.field);
             let refusal = refuse::token(id, document, line, divergence);
-            return Ok(Decision::Refused(refusal));
+            return Ok(Decision::refused(refusal));
         }
         if document.encrypted {
-            return Ok(Decision::Refused(refuse::encrypted(id, document)));
+            return Ok(Decision::refused(refuse::encrypted(id, document)));
         }
         if self.is_mixed(&document.path) {
-            return Ok(Decision::Refused(refuse::mixed_file(id, document)));
+            return Ok(Decision::refused(refuse::mixed_file(id, document)));
         }
         if let Some((line, problem)) = &document.problem {
             let field = open.field_in(document.index, *line);
             let refusal = refuse::not_editable(id, document, (*line, field), problem);
-            return Ok(Decision::Refused(refusal));
+            return Ok(Decision::refused(refusal));
         }
         if *document.api_version != object.served().api_version() {
             let line = open.line_of(document.index, &FieldPath::of_keys(&["apiVersion"]));
             let refusal = refuse::other_version(id, document, line, object);
-            return Ok(Decision::Refused(refusal));
+            return Ok(Decision::refused(refusal));
         }
         // The setting applies when a document is written for another reason; it is none by itself (D54).
         if self.policy.serialize_namespace == Some(false) {
@@ -237,7 +237,7 @@ impl<'a, 's> Planner<'a, 's> {
         };
         if document.encrypted && self.is_mixed(&path) {
             // Plain documents would stay behind in a file for encrypted ones.
-            return Decision::Refused(refuse::mixed_file(id, document));
+            return Decision::refused(refuse::mixed_file(id, document));
         }
         let index = document.index;
         let removals = &mut self.work(&path).removals;

@@ -20,7 +20,7 @@ impl Planner<'_, '_> {
     ) -> Result<Decision, ReadError> {
         let open = self.texts.open(&document.path)?;
         let (Some(text), Some(sealing)) = (open.text.as_deref(), &mut self.sealing) else {
-            return Ok(Decision::Refused(refuse::sensitive(id, Some(document))));
+            return Ok(Decision::refused(refuse::sensitive(id, Some(document))));
         };
         let held = Held {
             text,
@@ -44,7 +44,7 @@ impl Planner<'_, '_> {
             Err(why) => {
                 let at = Some(refuse::at_document(document));
                 let message = seal::about(id, &why);
-                Ok(Decision::Refused(refuse::unsealed(
+                Ok(Decision::refused(refuse::unsealed(
                     id, at, message, why.remedy,
                 )))
             }
@@ -61,7 +61,7 @@ impl Planner<'_, '_> {
     ) -> Result<Decision, ReadError> {
         let path = self.source_of(made);
         let refused = |path: &RepoPath| {
-            Decision::Refused(refuse::of_object(id, refuse::sensitive_base(path)))
+            Decision::refused(refuse::of_object(id, refuse::sensitive_base(path)))
         };
         let Some((_, rendered)) = self.folder.object(made) else {
             return Ok(Decision::NoChange);

@@ -48,7 +48,7 @@ const BASE_REF: &str = "refs/reverser/base";
 const PACK_SLOTS: u16 = 1024;
 /// How many bytes of accepted objects wait in memory. Written together they cost one pack with the changes of a
 /// large folder; written one by one they would cost the whole folder each time.
-const MOST_WAITING: u64 = 8 << 20;
+const MOST_WAITING: u64 = 4 << 20;
 /// The largest object that a fetched pack may need in memory.
 const LARGEST_ALLOCATION: usize = 64 << 20;
 

@@ -157,7 +157,9 @@ fn sort_out(case: &Case, outcome: &Outcome) -> Result<Sorted, String> {
         let id = id_of(happening.deed.object());
         let decision = decisions.get(&id).ok_or(format!("{id} is not decided"))?;
         match decision {
-            Decision::Refused(refusal) => refused.push((happening.clone(), refusal.clone())),
+            Decision::Refused(refusal) => {
+                refused.push((happening.clone(), Refusal::clone(refusal)));
+            }
             _ => landed.push(happening.clone()),
         }
     }

@@ -159,7 +159,7 @@ pub(super) fn explain(
         let explanation = match accepted {
             None => found.issues.first().cloned().unwrap_or_default(),
             Some(folder) => {
-                let asked = (&one.id, wish, refusal);
+                let asked = (&one.id, wish, &**refusal);
                 explain_object(asked, folder, &mut texts, ground, &mut fixes)?
             }
         };
