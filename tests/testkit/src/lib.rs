@@ -33,7 +33,7 @@ mod background;
 pub use control_plane::{AuditWebhook, ControlPlane, Controllers, FrontProxy, Person};
 pub use forwarder::Forwarder;
 pub use git::{
-    Access, GitClone, GitServer, Gitea, ObjectFormat, Repository, Served, SshKey, SshServer,
+    Access, GitClone, GitServer, Gitea, ObjectFormat, Repository, Served, Shown, SshKey, SshServer,
     SshSetup, hash_known_hosts,
 };
 pub use kubeconfig::Kubeconfig;

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType,
-    ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose,
+    ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose, date_time_ymd,
 };
 
 /// A certificate with its private key, both as PEM.
@@ -49,11 +49,14 @@ impl Authority {
 
     /// Issues a certificate for a server that is reached by these names or addresses.
     pub fn issue_server(&self, names: &[&str]) -> Result<CertifiedKey> {
-        let common_name = names.first().context("a server needs at least one name")?;
-        let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-        let mut parameters =
-            CertificateParams::new(names.clone()).context("not a name for a certificate")?;
-        parameters.distinguished_name = subject(common_name, None);
+        self.issue(server(names)?, ExtendedKeyUsagePurpose::ServerAuth)
+    }
+
+    /// Issues such a certificate, which has expired.
+    pub fn issue_expired_server(&self, names: &[&str]) -> Result<CertifiedKey> {
+        let mut parameters = server(names)?;
+        parameters.not_before = date_time_ymd(2020, 1, 1);
+        parameters.not_after = date_time_ymd(2021, 1, 1);
         self.issue(parameters, ExtendedKeyUsagePurpose::ServerAuth)
     }
 
@@ -91,6 +94,14 @@ impl Authority {
 /// Generates a private key for signing.
 pub(crate) fn generate_key() -> Result<KeyPair> {
     KeyPair::generate().context("cannot generate a private key")
+}
+
+fn server(names: &[&str]) -> Result<CertificateParams> {
+    let common_name = names.first().context("a server needs at least one name")?;
+    let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+    let mut parameters = CertificateParams::new(names).context("not a name for a certificate")?;
+    parameters.distinguished_name = subject(common_name, None);
+    Ok(parameters)
 }
 
 fn subject(common_name: &str, organization: Option<&str>) -> DistinguishedName {

@@ -32,6 +32,7 @@ mod peer;
 mod proxy;
 mod record;
 mod recovery;
+mod rivals;
 mod sealed;
 mod soak;
 mod ssh;

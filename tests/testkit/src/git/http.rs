@@ -89,6 +89,17 @@ impl Access {
     }
 }
 
+/// What a server shows of itself before it speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// A certificate for its address.
+    Good,
+    /// One that has expired.
+    Expired,
+    /// One for another address.
+    OfAnother,
+}
+
 /// A request that the server answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
@@ -147,7 +158,7 @@ pub struct GitServer {
 struct Tls {
     authority: Authority,
     authority_path: PathBuf,
-    config: Arc<ServerConfig>,
+    config: Mutex<Arc<ServerConfig>>,
 }
 
 impl GitServer {
@@ -211,6 +222,14 @@ impl GitServer {
             *running = Some(listen(&self.host, self.tls.as_ref(), self.address.port())?);
         }
         Ok(())
+    }
+
+    /// Breaks every connection off, and shows another certificate of the same authority from now on.
+    pub fn show(&self, shown: Shown) -> Result<()> {
+        let tls = self.tls.as_ref().context("the server speaks no TLS")?;
+        self.stop();
+        *lock(&tls.config) = config(&tls.authority, shown)?;
+        self.resume()
     }
 
     /// Changes who is let in from now on.
@@ -304,7 +323,7 @@ impl GitServer {
 
 fn listen(host: &Arc<Host>, tls: Option<&Tls>, port: u16) -> Result<HttpServer> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let acceptor = tls.map(|tls| TlsAcceptor::from(Arc::clone(&tls.config)));
+    let acceptor = tls.map(|tls| TlsAcceptor::from(Arc::clone(&lock(&tls.config))));
     let handler: Arc<dyn Handler> = Arc::<Host>::clone(host);
     HttpServer::start(address, acceptor, handler)
 }
@@ -316,27 +335,37 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Tls {
     fn new(repositories: &Repositories) -> Result<Self> {
         let authority = Authority::new("git-server-ca")?;
-        let keys = authority.issue_server(&["127.0.0.1", "localhost"])?;
-        let certificate = CertificateDer::from_pem_slice(keys.certificate.as_bytes())
-            .context("not a certificate")?;
-        let key =
-            PrivateKeyDer::from_pem_slice(keys.key.as_bytes()).context("not a private key")?;
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .context("no protocol version of TLS is left")?
-            .with_no_client_auth()
-            .with_single_cert(vec![certificate], key)
-            .context("the key does not fit the certificate")?;
+        let config = config(&authority, Shown::Good)?;
         let authority_path = repositories
             .workbench()
             .write("git-server-ca.crt", authority.certificate())?;
         Ok(Self {
             authority,
             authority_path,
-            config: Arc::new(config),
+            config: Mutex::new(config),
         })
     }
+}
+
+/// Makes what a server needs that shows such a certificate.
+fn config(authority: &Authority, shown: Shown) -> Result<Arc<ServerConfig>> {
+    let here = ["127.0.0.1", "localhost"];
+    let keys = match shown {
+        Shown::Good => authority.issue_server(&here),
+        Shown::Expired => authority.issue_expired_server(&here),
+        Shown::OfAnother => authority.issue_server(&["git.example.com"]),
+    }?;
+    let certificate =
+        CertificateDer::from_pem_slice(keys.certificate.as_bytes()).context("not a certificate")?;
+    let key = PrivateKeyDer::from_pem_slice(keys.key.as_bytes()).context("not a private key")?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .context("no protocol version of TLS is left")?
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate], key)
+        .context("the key does not fit the certificate")?;
+    Ok(Arc::new(config))
 }
 
 /// The part of the server that answers.

@@ -15,6 +15,6 @@ mod ssh;
 pub use self::cgi::Served;
 pub use self::clone::GitClone;
 pub use self::gitea::{Account, Gitea, Verification};
-pub use self::http::{Access, GitServer, GitServerBuilder, Request};
+pub use self::http::{Access, GitServer, GitServerBuilder, Request, Shown};
 pub use self::repository::{ObjectFormat, Repository, Update};
 pub use self::ssh::{SshKey, SshServer, SshSetup, find_sshd, hash_known_hosts};

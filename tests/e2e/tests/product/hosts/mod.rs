@@ -3,9 +3,10 @@
 //!
 //! Cases are numbered as the crate `repository` numbers them. Cases that can share an operator run side by side, each
 //! with a repository and a namespace of its own, because most of their time is waiting. What the wire cannot carry to the
-//! operator is proved in `repository`: 4, 21, 23, 24, 26 to 30, 33, 34.
+//! operator is proved in `repository`: 4, 21, 23, 26, 28 to 30, 33, 34.
 
 mod absent;
+mod callers;
 mod offsets;
 mod races;
 mod refusals;
@@ -20,7 +21,7 @@ use e2e::judge::Judge;
 use e2e::mirror::Mirror;
 use e2e::stage::{FOLDER, Setting, Stage};
 use serde_json::json;
-use testkit::{GitClone, Repository, wait};
+use testkit::{GitClone, GitServer, Repository, wait};
 
 /// Lets a hook change refs while the objects of a push are not taken in yet.
 const OUT_OF_QUARANTINE: &str =
@@ -84,6 +85,7 @@ fn name_of(case: &str) -> String {
 /// A repository and the namespace that is mirrored into it.
 struct Place<'a> {
     stage: &'a Stage,
+    host: &'a GitServer,
     name: String,
     repository: Repository,
 }
@@ -91,11 +93,17 @@ struct Place<'a> {
 impl<'a> Place<'a> {
     /// Makes an empty repository that takes nothing but fast-forwards.
     fn empty(stage: &'a Stage, case: &str) -> Self {
+        Self::empty_at(&stage.git, stage, case)
+    }
+
+    /// Makes such a repository at a host of the case's own.
+    fn empty_at(host: &'a GitServer, stage: &'a Stage, case: &str) -> Self {
         let name = name_of(case);
-        let repository = stage.git.create_repository(&name).unwrap();
+        let repository = host.create_repository(&name).unwrap();
         repository.require_fast_forwards().unwrap();
         Self {
             stage,
+            host,
             name,
             repository,
         }
@@ -107,6 +115,7 @@ impl<'a> Place<'a> {
         let repository = stage.git.repository(&name).unwrap();
         Self {
             stage,
+            host: &stage.git,
             name,
             repository,
         }
@@ -114,7 +123,12 @@ impl<'a> Place<'a> {
 
     /// Makes a repository with a file of a person on `main`.
     fn seeded(stage: &'a Stage, case: &str) -> Self {
-        let place = Self::empty(stage, case);
+        Self::seeded_at(&stage.git, stage, case)
+    }
+
+    /// Makes such a repository at a host of the case's own.
+    fn seeded_at(host: &'a GitServer, stage: &'a Stage, case: &str) -> Self {
+        let place = Self::empty_at(host, stage, case);
         place.repository.seed(&[("README.md", "# Ours\n")]).unwrap();
         place
     }
@@ -124,7 +138,7 @@ impl<'a> Place<'a> {
         Mirror {
             namespace: self.name.clone(),
             idle_timeout: "100ms".to_owned(),
-            ..Mirror::at(&self.stage.git.url(&self.name))
+            ..Mirror::at(&self.host.url(&self.name))
         }
     }
 
@@ -205,7 +219,7 @@ impl<'a> Place<'a> {
 
     /// Returns a clone of somebody else.
     fn person(&self) -> GitClone {
-        self.stage.git.clone(&self.name).unwrap()
+        self.host.clone(&self.name).unwrap()
     }
 
     /// Lets somebody else push a file to `main`, and returns the commit.
@@ -220,7 +234,7 @@ impl<'a> Place<'a> {
     /// Returns how many requests with that method and the end of that path came for the repository.
     fn requests(&self, method: &str, end: &str) -> usize {
         let path = format!("/{}.git/{end}", self.name);
-        let requests = self.stage.git.requests().into_iter();
+        let requests = self.host.requests().into_iter();
         requests
             .filter(|request| request.method == method && request.path == path)
             .count()
