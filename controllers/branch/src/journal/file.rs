@@ -1,7 +1,8 @@
-//! A journal in one file, which grows at its end and is written anew when enough of it is settled.
+//! A journal in one file, which grows at its end. It is cut down when all of it is settled, and written anew when most of
+//! it is.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
@@ -44,16 +45,16 @@ pub struct FileJournal {
     key: Option<JournalKey>,
     /// The open file; `None` before it was recovered and after a failure to make it.
     file: Option<File>,
-    /// Held as long as this lives, so that nobody else replaces the file meanwhile: neither a job of an earlier writer
-    /// that a silent disk kept, nor another process with the same data folder.
+    /// Held from the start on, so that nobody else replaces the file meanwhile: neither a job of an earlier writer that a
+    /// silent disk kept, nor another process with the same data folder. Taken again when its folder was removed.
     lock: Option<File>,
     /// Where the first record goes, after what says whose the file is.
     begin: u64,
     /// Where the next record goes.
     end: u64,
-    /// Whether an append failed, so that what lies at the end is not known.
+    /// Whether an append or a tidying failed, so that what lies at the end is not known.
     broken: bool,
-    /// Whether a file is there that could not be read.
+    /// Whether a file is there that was not read.
     unread: bool,
     /// Where the writes that are not settled lie.
     live: BTreeMap<DeliveryNumber, Range<u64>>,
@@ -84,29 +85,59 @@ impl FileJournal {
 
     /// Waits until nobody else writes the journal.
     fn lock(&mut self) -> Result<(), JournalError> {
+        loop {
+            let file = self.open_lock()?;
+            match file.lock() {
+                Err(error) if has_no_locks(&error) => {}
+                locked => locked.map_err(self.failed("locking"))?,
+            }
+            // The folder may have been removed while this waited, and somebody may hold the lock in the new one.
+            if is_linked(&file) {
+                self.lock = Some(file);
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes the lock again when it is not where others look for it any more. What somebody wrote there meanwhile is not
+    /// ours to replace.
+    fn lock_again(&mut self) -> Result<(), JournalError> {
+        if self.lock.as_ref().is_some_and(is_linked) {
+            return Ok(());
+        }
+        let file = self.open_lock()?;
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => {
+                let path = self.path.clone();
+                return Err(JournalError::Taken { path });
+            }
+            Err(TryLockError::Error(error)) if !has_no_locks(&error) => {
+                return Err(self.failed("locking")(error));
+            }
+            Ok(()) | Err(TryLockError::Error(_)) => {}
+        }
+        self.lock = Some(file);
+        self.unread |= self.is_foreign();
+        Ok(())
+    }
+
+    fn open_lock(&self) -> Result<File, JournalError> {
         self.make_folder()?;
-        let file = OpenOptions::new()
+        OpenOptions::new()
             .write(true)
             .create(true)
             .truncate(false)
             .mode(0o600)
             .open(self.path.with_extension("lock"))
-            .map_err(self.failed("making the lock of"))?;
-        match file.lock() {
-            // Some file systems of networks have no locks; most have one writer all the same.
-            Err(error)
-                if error.kind() == io::ErrorKind::Unsupported
-                    || error.raw_os_error() == Some(NO_LOCKS) => {}
-            locked => locked.map_err(self.failed("locking"))?,
-        }
-        self.lock = Some(file);
-        Ok(())
+            .map_err(self.failed("making the lock of"))
     }
 
-    /// Says whether the lock is held where others look for it: the folder may have been removed with it.
-    fn is_locked(&self) -> bool {
-        let lock = self.lock.as_ref().map(File::metadata);
-        lock.is_some_and(|found| found.is_ok_and(|metadata| metadata.nlink() > 0))
+    /// Says whether a file is there that is not the open one.
+    fn is_foreign(&self) -> bool {
+        let place = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+        let there = fs::metadata(&self.path).ok().map(place);
+        let ours = self.file.as_ref().and_then(|file| file.metadata().ok());
+        there.is_some() && there != ours.map(place)
     }
 
     fn make_folder(&self) -> Result<(), JournalError> {
@@ -150,6 +181,8 @@ impl FileJournal {
         recovered
             .deliveries
             .retain(|one| self.live.contains_key(&one.number));
+        // A file that was cut as the machine failed may hold older records behind newer ones.
+        recovered.deliveries.sort_by_key(|one| one.number);
         self.forget_sent();
         recovered.sent.clone_from(&self.sent);
         self.file = Some(File::open(&self.path).map_err(self.failed("opening"))?);
@@ -248,7 +281,7 @@ impl FileJournal {
                 renamed.map_err(self.failed("putting aside"))?;
                 tracing::error!(
                     journal = %aside.display(),
-                    "a journal could not be read and was put aside; the authors of the changes in it are lost unless it is put back before the next start"
+                    "a journal that was not read was put aside; the authors of the changes in it are lost unless it is put back before the next start"
                 );
             }
         }
@@ -288,8 +321,8 @@ impl FileJournal {
         Ok(())
     }
 
-    /// Cuts off every record. Nothing waits for the disk: records that come back after the machine failed say
-    /// themselves that they are settled, or that they were sent.
+    /// Cuts off every record. Nothing waits for the disk: of what comes back after the machine failed the records say
+    /// that it was sent, and the remote says whether it landed; the rest is judged again, and a snapshot follows.
     fn cut(&mut self) -> Result<(), JournalError> {
         let cut = self.usable()?.set_len(self.begin);
         cut.map_err(self.failed("cutting off what is settled in"))?;
@@ -418,9 +451,7 @@ impl Journal for FileJournal {
         if !self.broken && self.usable().is_ok() {
             return Ok(());
         }
-        if !self.is_locked() {
-            self.lock()?;
-        }
+        self.lock_again()?;
         if self.unread {
             self.put_aside()?;
         }
@@ -438,6 +469,16 @@ impl Journal for FileJournal {
         self.broken |= result.is_err();
         result
     }
+}
+
+/// Some file systems of networks have no locks; most have one writer all the same.
+fn has_no_locks(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::Unsupported || error.raw_os_error() == Some(NO_LOCKS)
+}
+
+/// Says whether an open file still has a name.
+fn is_linked(file: &File) -> bool {
+    file.metadata().is_ok_and(|metadata| metadata.nlink() > 0)
 }
 
 fn as_u64(length: usize) -> u64 {

@@ -175,6 +175,15 @@ pub enum JournalError {
         /// Which file.
         path: PathBuf,
     },
+    /// Somebody removed the folder, and another process has begun a journal in the new one.
+    #[error(
+        "another process writes {}: give each operator a data folder of its own",
+        path.display()
+    )]
+    Taken {
+        /// Which file.
+        path: PathBuf,
+    },
     /// An earlier failure was not mended.
     #[error("{} is not open", path.display())]
     Closed {

@@ -350,6 +350,50 @@ fn d33_a_journal_has_one_writer_and_the_next_waits_for_it() {
 }
 
 #[test]
+fn d33_who_waits_for_a_lock_that_is_removed_waits_for_the_one_in_its_place() {
+    let (scene, mut first) = Scene::with(&some(1));
+    std::thread::scope(|threads| {
+        let second = threads.spawn(|| scene.start().1);
+        // Both have the old lock open, and one of them has it.
+        while open_files_named(&scene.path().with_extension("lock")) < 2 {
+            std::thread::yield_now();
+        }
+        fs::remove_dir_all(scene.path().parent().unwrap()).unwrap();
+        first.mend().unwrap();
+        accept(&mut first, 2, &some(2)[1]).unwrap();
+        assert!(!second.is_finished());
+        drop(first);
+        assert_eq!(numbers(&second.join().unwrap()), [1, 2]);
+    });
+}
+
+/// Returns how often this process has a file open.
+fn open_files_named(path: &Path) -> usize {
+    let open = fs::read_dir("/proc/self/fd").unwrap();
+    let links = open.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
+    links.filter(|link| link == path).count()
+}
+
+#[test]
+fn d33_what_another_process_began_in_a_new_folder_is_not_written_over() {
+    let (scene, mut first) = Scene::with(&some(1));
+    fs::remove_dir_all(scene.path().parent().unwrap()).unwrap();
+    let (mut second, _) = scene.start();
+    accept(&mut second, 7, &some(2)[1]).unwrap();
+    let error = first.mend().unwrap_err();
+    assert!(matches!(error, JournalError::Taken { .. }), "{error}");
+    let theirs = scene.bytes();
+    drop(second);
+    first.mend().unwrap();
+    assert_eq!(
+        fs::read(scene.path().with_extension("unread")).unwrap(),
+        theirs
+    );
+    drop(first);
+    assert_eq!(numbers(&scene.start().1), [1]);
+}
+
+#[test]
 fn d33_writes_of_another_repository_are_never_replayed() {
     let (scene, journal) = Scene::with(&some(2));
     drop(journal);
@@ -399,6 +443,27 @@ fn what_is_settled_leaves_the_file_and_the_file_stays_small() {
     assert!(longest < 1_400_000, "{longest}");
     settle(&mut journal, [1001]);
     assert_eq!(scene.bytes(), empty);
+}
+
+#[test]
+fn d33_what_follows_a_cut_is_kept_and_a_cut_that_is_lost_brings_back_what_was_sent() {
+    let all = some(3);
+    let (scene, mut journal) = Scene::with(&all[..2]);
+    let sent = send(&mut journal, 'c', [1, 2]);
+    let before = scene.bytes();
+    settle(&mut journal, [1, 2]);
+    assert!(scene.bytes().len() < before.len());
+    accept(&mut journal, 3, &all[2]).unwrap();
+    drop(journal);
+    let (journal, recovered) = scene.start();
+    assert_eq!(numbers(&recovered), [3]);
+    assert_eq!(recovered.losses, [""; 0]);
+    drop(journal);
+    // The machine failed before the cut was on the disk.
+    fs::write(scene.path(), before).unwrap();
+    let (_, recovered) = scene.start();
+    assert_eq!(numbers(&recovered), [1, 2]);
+    assert_eq!(recovered.sent, [sent]);
 }
 
 #[test]
