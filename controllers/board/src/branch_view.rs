@@ -42,6 +42,14 @@ pub struct BranchView {
     pub targets: BTreeMap<TargetKey, TargetView>,
 }
 
+impl BranchView {
+    /// Tells people of a wait for a turn. The moment that it began is given as a text.
+    pub fn wait_for_a_turn(&self, since: &str) -> String {
+        let host = self.repository.host();
+        format!("waits since {since} for a turn at {host}: other branches speak with that host")
+    }
+}
+
 /// Where the branch is on the remote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BaseView {
@@ -99,14 +107,6 @@ pub struct WindowView {
     pub opened_at: Millis,
     /// When it closes if nothing more arrives.
     pub closes_at: Millis,
-}
-
-impl BranchView {
-    /// Tells people of a wait for a turn. The moment that it began is given as a text.
-    pub fn wait_for_a_turn(&self, since: &str) -> String {
-        let host = self.repository.host();
-        format!("waits since {since} for a turn at {host}: other branches speak with that host")
-    }
 }
 
 /// One write that is decided and not yet published.

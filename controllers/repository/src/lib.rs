@@ -11,8 +11,8 @@
 //!
 //! Reading order: [`endpoint`], [`credential`] and [`host_keys`] (how a host is reached), [`advertisement`]
 //! (what it says), [`remote`] (what may be asked of it and how that ends), `wire` (the protocol without
-//! I/O), `conversation`, `http` and `ssh` (what carries it), `look`, `fetch` and `push` (the sessions), then
-//! [`store`], [`snapshot`], [`sign`] and [`attempt`].
+//! I/O), `conversation`, `http` and `ssh` (what carries it), `text` and `veil` (what may be shown of a server's
+//! words), `look`, `fetch` and `push` (the sessions), then [`store`], [`snapshot`], [`sign`] and [`attempt`].
 
 pub mod advertisement;
 pub mod attempt;

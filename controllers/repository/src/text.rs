@@ -7,8 +7,6 @@ const LONGEST: usize = 512;
 const LABELS: [&str; 3] = ["remote:", "error:", "Gitea:"];
 /// What stands in place of a secret.
 pub(crate) const HIDDEN: &str = "***";
-/// What stands at the end of a text that was cut.
-pub(crate) const CUT: char = '…';
 /// How the tokens of well-known hosts begin.
 const TOKENS: [&str; 14] = [
     "ghp_",
@@ -57,7 +55,7 @@ pub(crate) fn shown(bytes: &[u8]) -> String {
         return line;
     }
     let cut: String = line.chars().take(LONGEST - 1).collect();
-    format!("{}{CUT}", cut.trim_end())
+    format!("{}…", cut.trim_end())
 }
 
 /// Returns what a service says to people as such a line, without the frame that many hosts draw around it: labels at
@@ -218,6 +216,6 @@ mod tests {
     fn a_long_text_is_cut() {
         let shown = shown(&b"word ".repeat(100_000));
         assert!(shown.chars().count() <= LONGEST, "{}", shown.len());
-        assert!(shown.ends_with(CUT));
+        assert!(shown.ends_with('…'));
     }
 }

@@ -1,59 +1,65 @@
 //! Keeps our own credential out of what a server says: a hook may print what it was called with.
 //!
 //! [`text`](crate::text) recognises what looks like a credential; here the one is known that was sent, in each form
-//! that a server may repeat it in.
+//! that a server may repeat it in. A text may have been cut or changed before, so parts of it are hidden too.
 
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 use model::Secret;
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::credential::Credential;
 use crate::error::RemoteError;
 use crate::remote::PushOutcome;
-use crate::text::{CUT, HIDDEN};
+use crate::text::HIDDEN;
 
 /// A shorter password would be found in the middle of words.
 const SHORTEST: usize = 4;
+/// A part of a longer one is hidden from this length on.
+const PART: usize = 6;
+/// What a URL cannot hold as it is.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 
 /// Hides nothing.
-pub(crate) static NOTHING: Veil = Veil {
-    secrets: Vec::new(),
-};
+pub(crate) static NOTHING: Veil = Veil { forms: Vec::new() };
 
 /// What must not be shown of what a server says.
 #[derive(Debug, Clone)]
 pub(crate) struct Veil {
-    /// Longest first, because one may hold another.
-    secrets: Vec<Secret<String>>,
+    forms: Vec<Secret<String>>,
 }
 
 impl Veil {
     /// Hides what goes over the wire of a credential. Of an SSH key nothing does.
     pub(crate) fn over(credential: &Credential) -> Self {
-        let mut forms = match credential {
-            Credential::Anonymous | Credential::SshKey(_) => Vec::new(),
-            Credential::Bearer(token) => vec![token.expose().clone()],
-            Credential::Basic { username, password } => {
-                let password = password.expose();
-                vec![
-                    password.clone(),
-                    utf8_percent_encode(password, NON_ALPHANUMERIC).to_string(),
-                    STANDARD.encode(format!("{username}:{password}")),
-                ]
-            }
+        let mut forms = Vec::new();
+        let mut hide = |secret: &str| {
+            let percent = utf8_percent_encode(secret, RESERVED).to_string();
+            forms.extend([secret.to_owned(), percent]);
         };
+        match credential {
+            Credential::Anonymous | Credential::SshKey(_) => {}
+            Credential::Bearer(token) => hide(token.expose()),
+            Credential::Basic { username, password } => {
+                hide(password.expose());
+                let pair = format!("{username}:{}", password.expose());
+                forms.push(STANDARD_NO_PAD.encode(pair));
+            }
+        }
         forms.retain(|form| form.len() >= SHORTEST);
-        forms.sort_by_key(|form| std::cmp::Reverse(form.len()));
         Self {
-            secrets: forms.into_iter().map(Secret::new).collect(),
+            forms: forms.into_iter().map(Secret::new).collect(),
         }
     }
 
     /// Hides it in the texts of an error.
     pub(crate) fn error(&self, mut error: RemoteError) -> RemoteError {
         if let Some(text) = error.text_of_the_server() {
-            self.hide(text);
+            *text = self.hide(text);
         }
         error
     }
@@ -61,10 +67,9 @@ impl Veil {
     /// Hides it in what a push came to.
     pub(crate) fn push(&self, outcome: PushOutcome) -> PushOutcome {
         match outcome {
-            PushOutcome::Refused { mut text } => {
-                self.hide(&mut text);
-                PushOutcome::Refused { text }
-            }
+            PushOutcome::Refused { text } => PushOutcome::Refused {
+                text: self.hide(&text),
+            },
             PushOutcome::Transient(error) => PushOutcome::Transient(self.error(error)),
             PushOutcome::Failed(error) => PushOutcome::Failed(self.error(error)),
             PushOutcome::Ambiguous { sent, cause } => PushOutcome::Ambiguous {
@@ -75,30 +80,39 @@ impl Veil {
         }
     }
 
-    fn hide(&self, text: &mut String) {
-        for secret in &self.secrets {
-            let secret = secret.expose();
-            if text.contains(secret) {
-                *text = text.replace(secret, HIDDEN);
+    /// Hides every form, and every part of one that is long enough to tell something.
+    fn hide(&self, text: &str) -> String {
+        let (mut shown, mut rest) = (String::with_capacity(text.len()), text);
+        while let Some(next) = rest.chars().next() {
+            let forms = self.forms.iter().map(Secret::expose);
+            let hidden = forms.map(|form| hidden_at(rest, form)).max().unwrap_or(0);
+            if hidden == 0 {
+                shown.push(next);
+                rest = &rest[next.len_utf8()..];
+            } else {
+                // Parts that touch are one.
+                if !shown.ends_with(HIDDEN) {
+                    shown.push_str(HIDDEN);
+                }
+                rest = &rest[hidden..];
             }
-            hide_cut(text, secret);
         }
+        shown
     }
 }
 
-/// Hides the beginning of a secret where a long text was cut in the middle of it.
-fn hide_cut(text: &mut String, secret: &str) {
-    let Some(shown) = text.strip_suffix(CUT) else {
-        return;
+/// Returns how much of a text's beginning is a form, or a part of one. Hexadecimal digits have two cases.
+fn hidden_at(text: &str, form: &str) -> usize {
+    let wanted = PART.min(form.len());
+    let starts = form.char_indices().map(|(start, _)| &form[start..]);
+    let common = |part: &str| {
+        let pairs = text.char_indices().zip(part.chars());
+        let same = pairs.take_while(|((_, a), b)| a.eq_ignore_ascii_case(b));
+        same.last()
+            .map_or(0, |((at, last), _)| at + last.len_utf8())
     };
-    let ends = secret.char_indices().map(|(end, _)| &secret[..end]);
-    let part = ends
-        .rev()
-        .find(|part| part.len() >= SHORTEST && shown.ends_with(part));
-    if let Some(part) = part {
-        let kept = shown.len() - part.len();
-        text.replace_range(kept..kept + part.len(), HIDDEN);
-    }
+    let longest = starts.map(common).max().unwrap_or(0);
+    if longest >= wanted { longest } else { 0 }
 }
 
 #[cfg(test)]
@@ -114,19 +128,22 @@ mod tests {
 
     #[test]
     fn b013_a_server_that_repeats_our_credential_is_not_repeated() {
-        let veil = basic("s/cr+et");
+        let veil = basic("s@3/cr+et-7");
         let cases = [
-            ("denied for s/cr+et", "denied for ***"),
+            ("denied for s@3/cr+et-7", "denied for ***"),
             (
-                "https://bot:s%2Fcr%2Bet@git.test/",
+                "https://bot:s%403%2Fcr%2Bet-7@git.test/",
                 "https://bot:***@git.test/",
             ),
-            ("got Ym90OnMvY3IrZXQ= and left", "got *** and left"),
+            ("s%403%2fcr%2bet-7, twice", "***, twice"),
+            ("got Ym90OnNAMy9jcitldC03 and left", "got *** and left"),
+            // What is left where the part before it was taken for a user and a password.
+            ("https://***@3/cr+et-7@git.test/", "https://***@git.test/"),
             (
-                "a long text that ends in s/cr+…",
-                "a long text that ends in ***…",
+                "cut off in the middle: s@3/cr",
+                "cut off in the middle: ***",
             ),
-            ("not cut s/cr+", "not cut s/cr+"),
+            ("too short to tell: s@3/c", "too short to tell: s@3/c"),
         ];
         for (said, shown) in cases {
             let outcome = veil.push(PushOutcome::Refused {
@@ -151,8 +168,7 @@ mod tests {
             error.to_string(),
             "the server answered HTTP 500: no *** here"
         );
-        let mut text = "the cat".to_owned();
-        basic("cat").hide(&mut text);
-        assert_eq!(text, "the cat");
+        assert_eq!(basic("cat").hide("the cat"), "the cat");
+        assert_eq!(basic("four").hide("all four"), "all ***");
     }
 }

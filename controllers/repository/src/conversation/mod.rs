@@ -17,7 +17,7 @@ pub(crate) use waiter::Waiter;
 
 use crate::endpoint::Limits;
 use crate::error::RemoteError;
-use crate::veil::{NOTHING, Veil};
+use crate::veil::Veil;
 
 /// The two halves of a Git server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,9 +63,7 @@ pub(crate) trait Transport {
     fn limits(&self) -> Limits;
 
     /// Returns what must not be shown of what the remote says.
-    fn veil(&self) -> &Veil {
-        &NOTHING
-    }
+    fn veil(&self) -> &Veil;
 
     /// Begins a conversation that must end within `timeout`. The service is asked nothing yet.
     fn begin(

@@ -16,6 +16,7 @@ use crate::credential::Credential;
 use crate::endpoint::{Endpoint, Limits};
 use crate::error::RemoteError;
 use crate::host_keys::HostAddress;
+use crate::veil::{NOTHING, Veil};
 
 /// How often a kept connection is looked at, and how many looks in a row may find it unused.
 const LOOK: Duration = Duration::from_secs(10);
@@ -94,6 +95,10 @@ impl Transport for SshRemote {
 
     fn limits(&self) -> Limits {
         self.access.limits
+    }
+
+    fn veil(&self) -> &Veil {
+        &NOTHING
     }
 
     fn begin(

@@ -49,6 +49,8 @@ const PACK_SLOTS: u16 = 1024;
 /// How many bytes of accepted objects wait in memory. Written together they cost one pack with the changes of a
 /// large folder; written one by one they would cost the whole folder each time.
 const MOST_WAITING: u64 = 4 << 20;
+/// How many objects of the size of the largest one wait all the same.
+const LARGEST_WAITING: u64 = 8;
 /// The largest object that a fetched pack may need in memory.
 const LARGEST_ALLOCATION: usize = 64 << 20;
 
@@ -219,7 +221,8 @@ impl Store {
         self.objects.accept(objects);
         self.snapshots = snapshots;
         self.waiting = tip.or(self.waiting.take());
-        if self.objects.accepted_bytes() > MOST_WAITING {
+        let (bytes, largest) = self.objects.accepted_bytes();
+        if bytes > MOST_WAITING.max(LARGEST_WAITING * largest) {
             self.write_accepted()?;
         }
         Ok(())

@@ -250,9 +250,12 @@ impl Objects {
         bytes_of(&self.new)
     }
 
-    /// Returns the bytes that the accepted objects take in memory.
-    pub(super) fn accepted_bytes(&self) -> u64 {
-        bytes_of(&self.accepted)
+    /// Returns the bytes that the accepted objects take in memory, and those of the largest one.
+    pub(super) fn accepted_bytes(&self) -> (u64, u64) {
+        let sizes = self.accepted.values().map(|object| object.bytes.len());
+        let largest = sizes.max().unwrap_or(0);
+        let largest = u64::try_from(largest).unwrap_or(u64::MAX);
+        (bytes_of(&self.accepted), largest)
     }
 
     pub(crate) fn damage(&self, what: impl Into<String>) -> StoreError {
