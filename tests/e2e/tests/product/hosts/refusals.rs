@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use e2e::stage::Stage;
+use e2e::stage::{GIT_PASSWORD, Stage};
 use testkit::wait;
 
 use super::{Place, cases, stage, together};
@@ -36,7 +36,7 @@ fn b002_an_update_hook_refuses(stage: &Stage, case: &str) {
     let pushes = place.pushes();
     let script = format!(
         "#!/bin/sh
-printf '\\033]0;owned\\007frozen until Monday\\r\\n\\tsee https://bot:hunter2@rules.test/x\\000 {TOKEN}\\n' >&2
+printf '\\033]0;owned\\007frozen until Monday\\r\\n\\tsee https://bot:hunter2@rules.test/x\\000 {TOKEN} {GIT_PASSWORD}\\n' >&2
 exit 1
 "
     );
@@ -48,7 +48,10 @@ exit 1
         "{said}"
     );
     assert!(said.contains("rules.test"), "{said}");
-    assert!(!said.contains(TOKEN) && !said.contains("hunter2"), "{said}");
+    for secret in [TOKEN, "hunter2", GIT_PASSWORD] {
+        assert!(!said.contains(secret), "{said}");
+        assert!(!stage.operator().unwrap().log().contains(secret));
+    }
     assert!(!said.chars().any(char::is_control), "{said:?}");
     let conditions = stage.conditions(&place.name, "gitbranch/main");
     let reconciling = conditions.get("Reconciling").unwrap().unwrap();
