@@ -232,7 +232,7 @@ fn config() -> ProptestConfig {
     let asked = ProptestConfig::default();
     let more = asked.cases > 400;
     ProptestConfig {
-        cases: if more { 300 } else { 60 },
+        cases: if more { asked.cases } else { 60 },
         rng_seed: if more {
             asked.rng_seed
         } else {
