@@ -34,11 +34,11 @@ pub(crate) fn holds(before: Option<&str>, after: &NewText, work: &FileWork) -> b
             return false;
         }
     }
-    let mut additions = work.additions.values();
+    let mut additions = work.additions.iter();
     let added = found.all(|(_, value)| {
         additions
             .next()
-            .is_some_and(|wanted| yaml::same(value, &Value::Object(wanted.clone())))
+            .is_some_and(|wanted| yaml::same(value, &Value::Object(wanted.value())))
     });
     added && additions.next().is_none()
 }

@@ -5,11 +5,13 @@
 //! itself and leaves the others alone (D53).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use model::{Refusal, RepoPath, ResourceId};
+use model::{DesiredObject, Refusal, RepoPath, ResourceId};
 use serde_json::{Map, Value};
 
 use super::refuse;
+use super::wanted::leave_namespace_out;
 use crate::folder::Document;
 use crate::placement::Unplaced;
 use crate::yaml;
@@ -21,8 +23,8 @@ pub(crate) struct FileWork {
     pub(crate) edits: BTreeMap<usize, Edit>,
     /// Documents that go, by their position; builds can make several objects of one.
     pub(crate) removals: BTreeMap<usize, BTreeSet<ResourceId>>,
-    /// Documents that come, by the identity of their object.
-    pub(crate) additions: BTreeMap<ResourceId, Map<String, Value>>,
+    /// Documents that come, in the order of their objects' identities, each once.
+    pub(crate) additions: Vec<Addition>,
 }
 
 impl FileWork {
@@ -33,13 +35,24 @@ impl FileWork {
             let gone: BTreeSet<ResourceId> = gone.intersection(ids).cloned().collect();
             (!gone.is_empty()).then_some((*at, gone))
         });
-        let additions = self.additions.iter().filter(|(id, _)| ids.contains(*id));
+        let additions = self.additions.iter();
+        let additions = additions.filter(|addition| ids.contains(addition.object.id()));
         Self {
             edits: edits.map(|(at, edit)| (*at, edit.clone())).collect(),
             removals: removals.collect(),
-            additions: additions
-                .map(|(id, map)| (id.clone(), map.clone()))
-                .collect(),
+            additions: additions.cloned().collect(),
+        }
+    }
+
+    /// Adds a document, or replaces the one of the same object.
+    pub(crate) fn add(&mut self, addition: Addition) {
+        let id = addition.object.id();
+        let found = self
+            .additions
+            .binary_search_by(|one| one.object.id().cmp(id));
+        match found {
+            Ok(at) => self.additions[at] = addition,
+            Err(at) => self.additions.insert(at, addition),
         }
     }
 
@@ -53,7 +66,26 @@ impl FileWork {
         let edits = self.edits.values().map(|edit| &edit.id);
         edits
             .chain(self.removals.values().flatten())
-            .chain(self.additions.keys())
+            .chain(self.additions.iter().map(|one| one.object.id()))
+    }
+}
+
+/// A document that comes. What it says is read when it is written, so that of many none but one is held in parts.
+#[derive(Clone)]
+pub(crate) struct Addition {
+    pub(crate) object: Arc<DesiredObject>,
+    /// Whether it names no namespace.
+    pub(crate) is_bare: bool,
+}
+
+impl Addition {
+    /// Returns what the document says.
+    pub(crate) fn value(&self) -> Map<String, Value> {
+        let mut value = self.object.value();
+        if self.is_bare {
+            leave_namespace_out(&mut value);
+        }
+        value
     }
 }
 
@@ -171,19 +203,19 @@ fn add(
     work: &mut FileWork,
     refused: &mut BTreeMap<ResourceId, Refusal>,
 ) -> String {
-    work.additions.retain(
-        |id, value| match yaml::append(&text, &yaml::canonical(value)) {
+    work.additions.retain(|addition| {
+        match yaml::append(&text, &yaml::canonical(&addition.value())) {
             Ok(longer) => {
                 text = longer;
                 true
             }
             Err(_) => {
-                let path = path.clone();
+                let (id, path) = (addition.object.id(), path.clone());
                 let refusal = Unplaced::MultiDocumentTarget { path }.refusal(id);
                 refused.insert(id.clone(), refusal);
                 false
             }
-        },
-    );
+        }
+    });
     text
 }

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use model::{DesiredObject, FileEntry, FolderPath, Namespace, ReadError, RepoPath, ResourceId};
-use serde_json::Value;
 
+use super::edits::Addition;
 use super::outcome::Decision;
 use super::planner::Planner;
 use super::refuse;
-use super::wanted::without_namespace;
 use crate::folder::is_kustomization;
 use crate::kustomize::register::governing;
 use crate::placement::{RenderRoot, Site, Standing, Subject, admit_all};
@@ -79,18 +78,15 @@ impl Planner<'_, '_> {
                 let Some((object, placed)) = self.placed.remove(&id) else {
                     continue;
                 };
-                let mut value = Value::Object(object.value());
-                if self.leaves_namespace_out(&path, &id) {
-                    value = without_namespace(value);
-                }
-                let Value::Object(map) = value else { continue };
-                if object.is_sensitive() {
-                    if let Some(refusal) = self.create_sealed(&id, &path, &object, &map)? {
+                let is_bare = self.leaves_namespace_out(&path, &id);
+                let addition = Addition { object, is_bare };
+                if addition.object.is_sensitive() {
+                    if let Some(refusal) = self.create_sealed(&path, &addition)? {
                         self.decisions.insert(id, Decision::refused(refusal));
                         continue;
                     }
                 } else {
-                    self.work(&path).additions.insert(id.clone(), map);
+                    self.work(&path).add(addition);
                 }
                 let decision = Decision::Created {
                     path: path.clone(),

@@ -367,10 +367,10 @@ fn refuse_all(
             refused.insert(id.clone(), refuse::not_expressible(&id, document, &error));
         }
     }
-    for id in work.additions.into_keys() {
-        let path = path.clone();
-        let refusal = Unplaced::MultiDocumentTarget { path }.refusal(&id);
-        refused.insert(id, refusal);
+    for addition in work.additions {
+        let (id, path) = (addition.object.id(), path.clone());
+        let refusal = Unplaced::MultiDocumentTarget { path }.refusal(id);
+        refused.insert(id.clone(), refusal);
     }
     refused
 }

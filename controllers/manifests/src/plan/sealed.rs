@@ -1,8 +1,9 @@
 //! Sensitive objects: their documents are compared and sealed, and never written in plain text.
 
 use model::{DesiredObject, Location, ReadError, Refusal, RepoPath, ResourceId};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::edits::Addition;
 use super::outcome::{Decision, FileContent, FileEdit, SealReason, SealedObject};
 use super::planner::{Planner, is_refused};
 use super::refuse;
@@ -96,11 +97,11 @@ impl Planner<'_, '_> {
     /// Seals a new document for its path. A plain document that the object has so far goes in the same step (SE-7).
     pub(super) fn create_sealed(
         &mut self,
-        id: &ResourceId,
         path: &RepoPath,
-        object: &DesiredObject,
-        value: &Map<String, Value>,
+        addition: &Addition,
     ) -> Result<Option<Refusal>, ReadError> {
+        let (object, value) = (&addition.object, addition.value());
+        let id = object.id();
         let mut config = None;
         for at in seal::config_paths(path) {
             if self.tree.files.get(&at).is_some() {
@@ -119,7 +120,7 @@ impl Planner<'_, '_> {
         let read = config
             .as_ref()
             .map(|(open, at)| (at, open.text.as_deref().unwrap_or_default()));
-        match sealing.create(object, value, path, read) {
+        match sealing.create(object, &value, path, read) {
             Ok(bytes) => drop(self.sealed.insert(path.clone(), (id.clone(), bytes))),
             Err(why) => {
                 let message = seal::about(id, &why);

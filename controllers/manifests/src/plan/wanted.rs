@@ -208,8 +208,15 @@ fn leave_mirrored_labels(document: &Value, value: &mut Value, desired: &DesiredO
 
 /// Returns the value without `metadata.namespace`.
 pub(crate) fn without_namespace(mut value: Value) -> Value {
+    if let Value::Object(map) = &mut value {
+        leave_namespace_out(map);
+    }
+    value
+}
+
+/// Takes `metadata.namespace` out of an object.
+pub(crate) fn leave_namespace_out(value: &mut Map<String, Value>) {
     if let Some(Value::Object(metadata)) = value.get_mut("metadata") {
         metadata.remove("namespace");
     }
-    value
 }
