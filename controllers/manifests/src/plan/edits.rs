@@ -44,18 +44,6 @@ impl FileWork {
         }
     }
 
-    /// Adds a document, or replaces the one of the same object.
-    pub(crate) fn add(&mut self, addition: Addition) {
-        let id = addition.object.id();
-        let found = self
-            .additions
-            .binary_search_by(|one| one.object.id().cmp(id));
-        match found {
-            Ok(at) => self.additions[at] = addition,
-            Err(at) => self.additions.insert(at, addition),
-        }
-    }
-
     /// Says whether there is nothing to do.
     pub(crate) fn is_empty(&self) -> bool {
         self.edits.is_empty() && self.removals.is_empty() && self.additions.is_empty()

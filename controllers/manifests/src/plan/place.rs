@@ -86,7 +86,8 @@ impl Planner<'_, '_> {
                         continue;
                     }
                 } else {
-                    self.work(&path).add(addition);
+                    // Who is admitted comes in order.
+                    self.work(&path).additions.push(addition);
                 }
                 let decision = Decision::Created {
                     path: path.clone(),

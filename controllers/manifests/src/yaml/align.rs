@@ -143,7 +143,8 @@ pub(crate) fn merge_key(old: &[Value], new: &[Value]) -> Option<&'static str> {
         .find(|key| tells(old, key) && tells(new, key))
 }
 
-/// Pairs what lies between two matches: in place, where the kinds agree and the items are alike.
+/// Pairs what lies between two matches: in place, where the kinds agree and the items are alike. Where as many items come
+/// as go, one that turns into something else leaves the places of those behind it as they were.
 fn fill_gap(
     steps: &mut Vec<Step>,
     old: &[Value],
@@ -153,8 +154,15 @@ fn fill_gap(
     key: Option<&str>,
 ) {
     let (mut i, mut j) = (old_from, new_from);
-    while i < old_to && j < new_to && are_alike(&old[i], &new[j], key) {
-        steps.push(Step::Keep(i, j));
+    let keeps_places = old_to - old_from == new_to - new_from;
+    while i < old_to && j < new_to {
+        if are_alike(&old[i], &new[j], key) {
+            steps.push(Step::Keep(i, j));
+        } else if keeps_places {
+            steps.extend([Step::Delete(i), Step::Insert(j)]);
+        } else {
+            break;
+        }
         (i, j) = (i + 1, j + 1);
     }
     steps.extend((i..old_to).map(Step::Delete));
@@ -265,6 +273,14 @@ mod tests {
             steps(json!([1, 2, 3]), json!([])),
             [Delete(0), Delete(1), Delete(2)]
         );
+    }
+
+    #[test]
+    fn ed_8_an_item_that_turns_into_something_else_leaves_those_behind_it_in_place() {
+        let old = json!([{"name": "a", "weight": 1}, {"name": "b", "weight": 1}]);
+        let new = json!(["text", {"name": "b", "weight": 2}]);
+        let steps = steps(old, new);
+        assert_eq!(steps, [Step::Delete(0), Step::Insert(0), Step::Keep(1, 1)]);
     }
 
     #[test]
