@@ -47,8 +47,7 @@ fn answered(stage: &Stage, case: &str, words: &'static str, fate: Fate, told: &s
         }
     });
     let place = Place::seeded(stage, case);
-    let mut mirror = place.mirror();
-    mirror.url = relay.url(&format!("{}.git", place.name));
+    let mirror = place.mirror_through(&relay);
     place.start(&mirror);
     let theirs = place.push_of_a_person("theirs.txt");
     is_spoilt.store(true, Ordering::SeqCst);
@@ -188,8 +187,7 @@ fn case_24_a_redirect_to_another_host(stage: &Stage, case: &str) {
         let location = format!("{target}/info/refs?{service}");
         Fate::Answer(answer("302 Found", &[("location", &location)], ""))
     });
-    let mut mirror = place.mirror();
-    mirror.url = relay.url(&format!("{}.git", place.name));
+    let mirror = place.mirror_through(&relay);
     stage.start_mirror(&mirror).unwrap();
     wait::until("the other host to be asked", wait::GENEROUS, || {
         (!other.requests().is_empty()).then_some(())

@@ -21,6 +21,7 @@ use e2e::judge::Judge;
 use e2e::mirror::Mirror;
 use e2e::stage::{FOLDER, Setting, Stage};
 use serde_json::json;
+use testkit::relay::Relay;
 use testkit::{GitClone, GitServer, Repository, wait};
 
 /// Lets a hook change refs while the objects of a push are not taken in yet.
@@ -139,6 +140,14 @@ impl<'a> Place<'a> {
             namespace: self.name.clone(),
             idle_timeout: "100ms".to_owned(),
             ..Mirror::at(&self.host.url(&self.name))
+        }
+    }
+
+    /// Describes the same mirror with a relay on the way to the host.
+    fn mirror_through(&self, relay: &Relay) -> Mirror {
+        Mirror {
+            url: relay.url(&format!("{}.git", self.name)),
+            ..self.mirror()
         }
     }
 

@@ -161,8 +161,7 @@ const OBJECTS: usize = 5;
 
 fn b149_nothing_can_be_published(stage: &Stage, case: &str, relay: &Relay, is_down: &AtomicBool) {
     let place = Place::seeded(stage, case);
-    let mut mirror = place.mirror();
-    mirror.url = relay.url(&format!("{}.git", place.name));
+    let mut mirror = place.mirror_through(relay);
     // Each edit is a commit of its own, also when all of them are found in the journal at once.
     "0s".clone_into(&mut mirror.idle_timeout);
     place.start(&mirror);

@@ -50,8 +50,7 @@ fn silent_once(stage: &Stage, case: &str, words: &'static str) {
         move |line| plan.of(line)
     });
     let place = Place::seeded(stage, case);
-    let mut mirror = place.mirror();
-    mirror.url = relay.url(&format!("{}.git", place.name));
+    let mirror = place.mirror_through(&relay);
     place.start(&mirror);
     let theirs = place.push_of_a_person("theirs.txt");
     plan.spoil(words, Fate::Silence);
